@@ -1,0 +1,41 @@
+// From a graph to the plan of an engine: passes, tactics for each profile, memory, emission.
+#ifndef PLANWRIGHT_BUILDER_BUILD_H_
+#define PLANWRIGHT_BUILDER_BUILD_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "builder/ir/graph.h"
+#include "builder/profile.h"
+#include "planfmt/plan_model.h"
+#include "tactics/select.h"
+
+namespace planwright::builder {
+
+struct BuildOptions {
+  std::vector<Profile> profiles;
+  tactics::SearchOptions search;
+  std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
+};
+
+// What the report says of one profile.
+struct ProgramStats {
+  uint64_t arena_bytes = 0;        // scratch for the threads tuned for included
+  uint64_t arena_lower_bound = 0;  // the largest sum of sizes alive at one step
+  int steps = 0;
+};
+
+struct BuildResult {
+  planfmt::PlanModel plan;
+  std::vector<ProgramStats> programs;  // one per profile
+  tactics::SearchStats search;
+  int onnx_nodes = 0;  // the user's nodes that the steps do the work of
+};
+
+// Throws Error; std::logic_error only for a fault of Planwright itself.
+BuildResult build(ir::Graph graph, const BuildOptions& options);
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_BUILD_H_

@@ -1,0 +1,1 @@
+// builder/ir/graph.cc

@@ -1,0 +1,50 @@
+// An ONNX file read into memory and checked for everything that can be wrong before its graph is understood.
+#ifndef PLANWRIGHT_BUILDER_ONNX_MODEL_H_
+#define PLANWRIGHT_BUILDER_ONNX_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schemas/types/dtype.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace planwright::builder {
+
+// A graph input or output as the model declares it.
+struct TensorDecl {
+  std::string name;
+  DType dtype = DType::kF32;
+  bool has_shape = true;
+  std::vector<int64_t> dims;           // -1: dynamic
+  std::vector<std::string> dim_names;  // the model's dim_param; empty where it has none or it names nothing ("?")
+  bool is_static() const;
+};
+
+class OnnxModel {
+ public:
+  // Reads `path` and, beside it, external data. Throws Error: kIo, kInvalid (FAULTS B1-B8, B11-B13), kUnsupported.
+  static OnnxModel load(const std::string& path);
+  OnnxModel(OnnxModel&&) noexcept;
+  OnnxModel& operator=(OnnxModel&&) noexcept;
+  ~OnnxModel();
+
+  const std::vector<TensorDecl>& inputs() const { return inputs_; }  // those without an initializer
+  const std::vector<TensorDecl>& outputs() const { return outputs_; }
+  const std::string& folder() const { return folder_; }
+  const onnx::ModelProto& proto() const { return *proto_; }
+
+ private:
+  OnnxModel();
+  std::unique_ptr<onnx::ModelProto> proto_;
+  std::string folder_;
+  std::vector<TensorDecl> inputs_, outputs_;
+};
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_ONNX_MODEL_H_

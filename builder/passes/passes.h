@@ -1,0 +1,40 @@
+// The passes, each in a file of its own name, and the pipeline that runs them in order.
+#ifndef PLANWRIGHT_BUILDER_PASSES_PASSES_H_
+#define PLANWRIGHT_BUILDER_PASSES_PASSES_H_
+
+#include <functional>
+#include <string>
+
+#include "builder/ir/graph.h"
+
+namespace planwright::builder {
+
+// A pass changes the graph and says whether it did. It leaves the graph valid (ir::verify).
+using Pass = bool (*)(ir::Graph&);
+
+// ---- Simplify
+bool fold_constants(ir::Graph& graph);  // nodes whose inputs are constants run on reference kernels now
+bool remove_dead_code(ir::Graph& graph);
+bool simplify_algebra(ir::Graph& graph);      // x*1, x+0, reshape of reshape, transpose of transpose, no-op casts ...
+bool fold_batch_norm(ir::Graph& graph);       // per-channel scale and shift after a contraction go into its weights
+bool share_subexpressions(ir::Graph& graph);  // equal nodes on equal inputs
+
+// ---- Fuse
+bool match_normalisations(ir::Graph& graph);  // LayerNorm, Softmax from the parts exporters break them into
+bool match_attention(ir::Graph& graph);       // MatMul, scale, mask, Softmax, MatMul
+bool fuse_pointwise(ir::Graph& graph);        // Pointwise into Pointwise: one program
+bool fuse_epilogues(ir::Graph& graph);        // Pointwise into the contraction before it
+bool simplify_programs(ir::Graph& graph);  // inside a program: constants, GELU/SiLU/HardSwish forms, unused registers
+
+// ---- Place
+bool choose_layouts(ir::Graph& graph);  // sets Value::layout, adds Copy where a kernel family wants another
+bool make_views(ir::Graph& graph);      // sets Value::view; Reshape, Slice, Concat ... that moved nothing go
+bool order_nodes(ir::Graph& graph);     // an order with a low memory peak
+
+// Runs all of them in order (pipeline.cc is that list), the verifier after each. `observe` (may be empty) sees every
+// pass that changed something. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule.
+void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe = {});
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_PASSES_PASSES_H_

@@ -1,0 +1,11 @@
+# The ONNX C++ library as cmake/setup.sh built it from the pinned wheel (cmake/onnx): planwright_onnx.
+set(PLANWRIGHT_DEPS "${PROJECT_SOURCE_DIR}/build/deps" CACHE PATH "Where cmake/setup.sh put what Planwright builds on")
+file(GLOB onnx_wheel "${PLANWRIGHT_DEPS}/python/lib/python3*/site-packages")
+if(NOT EXISTS "${PLANWRIGHT_DEPS}/onnx/libonnx.a" OR NOT onnx_wheel)
+  message(FATAL_ERROR "No ONNX library in ${PLANWRIGHT_DEPS}: run ./run or ./check once, or cmake/setup.sh")
+endif()
+find_package(Protobuf 3.21 REQUIRED)
+add_library(planwright_onnx INTERFACE)
+target_include_directories(planwright_onnx SYSTEM INTERFACE "${onnx_wheel}" "${PLANWRIGHT_DEPS}/onnx/generated")
+target_compile_definitions(planwright_onnx INTERFACE ONNX_ML=1 ONNX_NAMESPACE=onnx)
+target_link_libraries(planwright_onnx INTERFACE "${PLANWRIGHT_DEPS}/onnx/libonnx.a" protobuf::libprotobuf)

@@ -1,0 +1,1 @@
+// planfmt/verify.cc

@@ -1,0 +1,1 @@
+// planfmt/write.cc

@@ -1,0 +1,86 @@
+#include "tactics/kernels/op.h"
+
+#include "tactics/kernels/kernel.h"
+
+namespace planwright {
+namespace {
+
+// One row an operator, in OpKind's order.
+struct OpRow {
+  const char* name;
+  Arity arity;
+  uint32_t params_size;
+};
+
+constexpr int kAny = -1;
+constexpr uint32_t kNoParams = 0;
+
+constexpr OpRow kOps[kOpKindCount] = {
+    {"Pointwise", {0, kAny, 1, kMaxPwOutputs}, kNoParams},
+    {"MatMul", {2, 2, 1, 1}, kNoParams},
+    {"Conv", {2, 2, 1, 1}, sizeof(ConvParams)},
+    {"ConvTranspose", {2, 2, 1, 1}, sizeof(ConvTransposeParams)},
+    {"Attention", {3, 4, 1, 1}, sizeof(AttentionParams)},
+    {"Pool", {1, 1, 1, 2}, sizeof(PoolParams)},
+    {"Resize", {1, 1, 1, 1}, sizeof(ResizeParams)},
+    {"Reduce", {1, 1, 1, 1}, sizeof(ReduceParams)},
+    {"ArgReduce", {1, 1, 1, 1}, sizeof(ArgReduceParams)},
+    {"Softmax", {1, 1, 1, 1}, sizeof(SoftmaxParams)},
+    {"LayerNorm", {1, 3, 1, 3}, sizeof(LayerNormParams)},
+    {"GroupNorm", {1, 1, 1, 1}, sizeof(GroupNormParams)},
+    {"Lrn", {1, 1, 1, 1}, sizeof(LrnParams)},
+    {"Cumulative", {1, 1, 1, 1}, sizeof(CumulativeParams)},
+    {"Gather", {2, 2, 1, 1}, sizeof(GatherParams)},
+    {"GatherElements", {2, 2, 1, 1}, sizeof(GatherElementsParams)},
+    {"GatherND", {2, 2, 1, 1}, sizeof(GatherNDParams)},
+    {"ScatterElements", {3, 3, 1, 1}, sizeof(ScatterElementsParams)},
+    {"ScatterND", {3, 3, 1, 1}, sizeof(ScatterNDParams)},
+    {"TopK", {1, 1, 2, 2}, sizeof(TopKParams)},
+    {"OneHot", {2, 2, 1, 1}, sizeof(OneHotParams)},
+    {"Trilu", {1, 1, 1, 1}, sizeof(TriluParams)},
+    {"Reshape", {1, 1, 1, 1}, kNoParams},
+    {"Transpose", {1, 1, 1, 1}, sizeof(TransposeParams)},
+    {"Slice", {1, 1, 1, 1}, sizeof(SliceParams)},
+    {"Expand", {1, 1, 1, 1}, kNoParams},
+    {"Concat", {1, kAny, 1, 1}, sizeof(ConcatParams)},
+    {"Pad", {1, 2, 1, 1}, sizeof(PadParams)},
+    {"Tile", {1, 1, 1, 1}, kNoParams},
+    {"Copy", {1, 1, 1, 1}, kNoParams},
+    {"ReverseSequence", {2, 2, 1, 1}, sizeof(ReverseSequenceParams)},
+    {"Fill", {0, 0, 1, 1}, sizeof(FillParams)},
+    {"Range", {2, 2, 1, 1}, kNoParams},
+    {"Rnn", {3, 8, 1, 3}, sizeof(RnnParams)},
+};
+
+}  // namespace
+
+const char* name_of(OpKind kind) { return is_valid(kind) ? kOps[static_cast<int>(kind)].name : "?"; }
+
+Arity arity_of(OpKind kind) { return kOps[static_cast<int>(kind)].arity; }
+
+uint32_t params_size_of(OpKind kind) { return kOps[static_cast<int>(kind)].params_size; }
+
+int scalar_count_of(OpKind kind, const void* params, int rank) {
+  switch (kind) {
+    case OpKind::kConv: return static_cast<const ConvParams*>(params)->spatial;
+    case OpKind::kConvTranspose: return static_cast<const ConvTransposeParams*>(params)->spatial;
+    case OpKind::kPool: return 2 * static_cast<const PoolParams*>(params)->spatial;
+    case OpKind::kSlice:
+    case OpKind::kPad: return 2 * rank;
+    case OpKind::kTrilu: return 1;
+    default: return 0;
+  }
+}
+
+const char* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::kReference: return "reference";
+    case Isa::kBaseline: return "baseline";
+    case Isa::kAvx2: return "avx2";
+    case Isa::kAvx512: return "avx512";
+    case Isa::kAvx512Vnni: return "avx512vnni";
+  }
+  return "?";
+}
+
+}  // namespace planwright

@@ -1,0 +1,86 @@
+// The core operators: the only ones the graph, the tactics and the engine file know.
+//
+// ONNX's operators are lowered to these at import. Operands are in the order given here; an operator with an
+// epilogue takes the epilogue program's operands after its own ("..."). A pointwise operand broadcasts to the output
+// as numpy does (aligned at the last axis). Axes are never negative here, attributes never absent.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_OP_H_
+#define PLANWRIGHT_TACTICS_KERNELS_OP_H_
+
+#include <cstdint>
+
+namespace planwright {
+
+// Numbers are in the engine file and the timing cache: only ever add to the end.
+enum class OpKind : uint8_t {
+  // Runs an expression program (program.h) at every element. inputs: the program's operands.
+  kPointwise = 0,
+
+  // ---- Contractions; all take an epilogue.
+  kMatMul,         // A[...,M,K] B[...,K,N] ... -> [...,M,N]; batch axes broadcast. Ranks of A and B are >= 2.
+  kConv,           // X[N,C,spatial] W[M,C/group,kernel] ... -> [N,M,spatial]
+  kConvTranspose,  // X[N,C,spatial] W[C,M/group,kernel] ... -> [N,M,spatial]
+  kAttention,      // Q[B,H,S,D] K[B,Hkv,T,D] V[B,Hkv,T,E] (mask, optional, broadcasts to [B,H,S,T]) -> [B,H,S,E]
+
+  // ---- Windows, reductions, normalisations.
+  kPool,        // X[N,C,spatial] -> Y (, int64 indices for max)
+  kResize,      // X -> Y
+  kReduce,      // X -> Y, reduced axes kept with length 1
+  kArgReduce,   // X -> int64 Y, the axis kept with length 1
+  kSoftmax,     // X -> Y
+  kLayerNorm,   // X (scale, bias: optional, broadcast to X) -> Y (, mean, inverse deviation)
+  kGroupNorm,   // X[N,C,spatial] -> Y, each of `groups` channel groups normalised; scale and bias are pointwise
+  kLrn,         // X[N,C,spatial] -> Y
+  kCumulative,  // X -> Y, running sum or product along an axis
+
+  // ---- Selection.
+  kGather,           // data indices -> Y
+  kGatherElements,   // data indices -> Y
+  kGatherND,         // data indices -> Y
+  kScatterElements,  // data indices updates -> Y
+  kScatterND,        // data indices updates -> Y
+  kTopK,             // X -> values, int64 indices
+  kOneHot,           // indices values[2] -> Y
+  kTrilu,            // X -> Y
+
+  // ---- Movement. The first five are views where they can be (builder/passes/views).
+  kReshape,          // X -> Y: the same elements in row-major order
+  kTranspose,        // X -> Y
+  kSlice,            // X -> Y
+  kExpand,           // X -> Y: broadcast
+  kConcat,           // X0 X1 ... -> Y
+  kPad,              // X (value scalar, optional) -> Y
+  kTile,             // X -> Y: dims of Y are multiples of X's
+  kCopy,             // X -> Y: the same dims in another physical layout
+  kReverseSequence,  // X lengths[int64] -> Y
+
+  // ---- Sources.
+  kFill,   // -> Y: every element is params.value_bits
+  kRange,  // start delta -> Y[n] (both scalars of Y's type)
+
+  // ---- Recurrent.
+  kRnn,  // X W R (bias) (sequence_lens) (initial_h) (initial_c) (peephole) -> Y (, Y_h, Y_c)
+};
+
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRnn) + 1;
+
+constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount; }
+
+// "Conv", "MatMul", ...: the name reports and graph dumps use.
+const char* name_of(OpKind kind);
+
+// Operands the operator itself takes, before any epilogue operands; -1 where it may vary without bound (kConcat, and
+// kPointwise, whose operands all belong to the program).
+struct Arity {
+  int min_inputs, max_inputs;
+  int min_outputs, max_outputs;
+};
+Arity arity_of(OpKind kind);
+
+// Whether the operator may carry a program that runs on its (single) output: Conv, ConvTranspose, MatMul.
+constexpr bool takes_epilogue(OpKind kind) {
+  return kind == OpKind::kMatMul || kind == OpKind::kConv || kind == OpKind::kConvTranspose;
+}
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_OP_H_

@@ -1,0 +1,245 @@
+// The typed attributes of the core operators: one plain struct each, the same in the graph (ir::Node), in a step of
+// the engine file (bytes) and in front of a kernel. A value that may depend on a shape is not here: it is one of the
+// step's `scalars`, evaluated when shapes are set; what they are stands in each struct's comment.
+//
+// Every struct is trivially copyable, has no padding, and starts zeroed, so equal attributes are equal bytes.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_PARAMS_H_
+#define PLANWRIGHT_TACTICS_KERNELS_PARAMS_H_
+
+#include <cstdint>
+
+#include "schemas/types/dtype.h"
+#include "tactics/kernels/op.h"
+
+namespace planwright {
+
+inline constexpr int kMaxSpatial = 3;  // 1-, 2- and 3-D convolution, pooling, resize of images
+
+struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kRange, kPointwise
+
+// scalars: pad_begin[spatial]. What lies past the input at the end is implied by the output's dims.
+struct ConvParams {
+  int32_t spatial = 2;
+  int32_t group = 1;
+  int32_t stride[kMaxSpatial] = {1, 1, 1};
+  int32_t dilation[kMaxSpatial] = {1, 1, 1};
+};
+
+// scalars: pad_begin[spatial] (in output space). Output dims carry output_padding.
+struct ConvTransposeParams {
+  int32_t spatial = 2;
+  int32_t group = 1;
+  int32_t stride[kMaxSpatial] = {1, 1, 1};
+  int32_t dilation[kMaxSpatial] = {1, 1, 1};
+};
+
+enum class PoolKind : int32_t { kMax = 0, kAverage, kLp };
+
+// scalars: pad_begin[spatial], pad_end[spatial] (an average that counts padding divides by what of the window lies
+// inside the padded input).
+struct PoolParams {
+  PoolKind kind = PoolKind::kMax;
+  int32_t spatial = 2;
+  int32_t kernel[kMaxSpatial] = {1, 1, 1};
+  int32_t stride[kMaxSpatial] = {1, 1, 1};
+  int32_t dilation[kMaxSpatial] = {1, 1, 1};
+  int32_t count_include_pad = 0;
+  int32_t column_major_indices = 0;  // ONNX storage_order
+  int32_t p = 2;                     // kLp
+};
+
+enum class ResizeMode : int32_t { kNearest = 0, kLinear, kCubic };
+enum class ResizeCoordinates : int32_t {
+  kHalfPixel = 0,
+  kPytorchHalfPixel,
+  kAsymmetric,
+  kAlignCorners,
+  kHalfPixelSymmetric,
+  kTfCropAndResize,
+  kTfHalfPixelForNearest,
+};
+enum class ResizeRounding : int32_t { kRoundPreferFloor = 0, kRoundPreferCeil, kFloor, kCeil };
+
+// scalars: none. Axes with scale 0 in `scale` use out/in; the others the given scale.
+struct ResizeParams {
+  ResizeMode mode = ResizeMode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  ResizeRounding rounding = ResizeRounding::kRoundPreferFloor;
+  int32_t exclude_outside = 0;
+  int32_t antialias = 0;
+  float cubic_a = -0.75f;
+  float extrapolation = 0.0f;
+  int32_t reserved = 0;
+  double scale[kMaxRank] = {};
+  double roi_start[kMaxRank] = {};  // kTfCropAndResize, normalised
+  double roi_end[kMaxRank] = {};
+};
+
+enum class ReduceKind : int32_t {
+  kSum = 0,
+  kMean,
+  kMax,
+  kMin,
+  kProd,
+  kL1,
+  kL2,
+  kLogSum,
+  kLogSumExp,
+  kSumSquare,
+};
+
+// axes: bit i set: axis i is reduced.
+struct ReduceParams {
+  ReduceKind kind = ReduceKind::kSum;
+  uint32_t axes = 0;
+};
+
+struct ArgReduceParams {
+  int32_t axis = 0;
+  int32_t is_max = 1;
+  int32_t select_last = 0;
+};
+
+// log: 0 softmax, 1 log-softmax, 2 hardmax.
+struct SoftmaxParams {
+  int32_t axis = 0;
+  int32_t log = 0;
+};
+
+// Normalises over axes [axis, rank). rms: no mean is taken away.
+struct LayerNormParams {
+  int32_t axis = 0;
+  int32_t rms = 0;
+  float epsilon = 1e-5f;
+};
+
+struct GroupNormParams {
+  int32_t groups = 1;
+  float epsilon = 1e-5f;
+};
+
+struct LrnParams {
+  int32_t size = 1;
+  float alpha = 1e-4f, beta = 0.75f, bias = 1.0f;
+};
+
+enum class CumulativeKind : int32_t { kSum = 0, kProd };
+struct CumulativeParams {
+  CumulativeKind kind = CumulativeKind::kSum;
+  int32_t axis = 0;
+  int32_t exclusive = 0;
+  int32_t reverse = 0;
+};
+
+// softmax(scale * Q K^T + mask) V. Heads of Q are dealt to heads of K and V in runs of H/Hkv.
+struct AttentionParams {
+  float scale = 1.0f;
+  int32_t causal = 0;    // row s sees columns t <= s
+  float softcap = 0.0f;  // 0: none; else softcap*tanh(x/softcap) before the mask
+  int32_t reserved = 0;
+};
+
+struct GatherParams {
+  int32_t axis = 0;
+};
+struct GatherElementsParams {
+  int32_t axis = 0;
+};
+struct GatherNDParams {
+  int32_t batch_dims = 0;
+};
+
+enum class ScatterReduction : int32_t { kNone = 0, kAdd, kMul, kMax, kMin };
+struct ScatterElementsParams {
+  int32_t axis = 0;
+  ScatterReduction reduction = ScatterReduction::kNone;
+};
+struct ScatterNDParams {
+  ScatterReduction reduction = ScatterReduction::kNone;
+};
+
+// The number taken is the output's dim.
+struct TopKParams {
+  int32_t axis = 0;
+  int32_t largest = 1;
+  int32_t sorted = 1;
+};
+
+// The depth is the output's dim at `axis`.
+struct OneHotParams {
+  int32_t axis = 0;
+};
+
+// scalars: k, the diagonal.
+struct TriluParams {
+  int32_t upper = 1;
+};
+
+// Output axis i is input axis perm[i].
+struct TransposeParams {
+  int32_t perm[kMaxRank] = {};
+};
+
+// scalars: start[rank], step[rank] (the start already clamped into the axis; a step may be negative).
+struct SliceParams {
+  int32_t reserved = 0;
+};
+
+struct ConcatParams {
+  int32_t axis = 0;
+};
+
+enum class PadMode : int32_t { kConstant = 0, kReflect, kEdge, kWrap };
+// scalars: pad_begin[rank], pad_end[rank]; negative ones crop.
+struct PadParams {
+  PadMode mode = PadMode::kConstant;
+};
+
+struct ReverseSequenceParams {
+  int32_t batch_axis = 1;
+  int32_t time_axis = 0;
+};
+
+// value_bits: the element's bytes, zero-extended to eight.
+struct FillParams {
+  uint64_t value_bits = 0;
+};
+
+enum class RnnKind : int32_t { kRnn = 0, kGru, kLstm };
+enum class RnnActivation : int32_t {
+  kTanh = 0,
+  kSigmoid,
+  kRelu,
+  kAffine,
+  kLeakyRelu,
+  kThresholdedRelu,
+  kScaledTanh,
+  kHardSigmoid,
+  kElu,
+  kSoftsign,
+  kSoftplus,
+};
+struct RnnParams {
+  RnnKind kind = RnnKind::kLstm;
+  int32_t directions = 1;  // 1 or 2
+  int32_t reverse = 0;     // the only direction runs backwards
+  int32_t hidden = 0;
+  int32_t batch_first = 0;  // ONNX layout=1
+  int32_t linear_before_reset = 0;
+  int32_t input_forget = 0;
+  float clip = 0.0f;                  // 0: none
+  RnnActivation activations[6] = {};  // f, g, h of each direction
+  float alpha[6] = {};
+  float beta[6] = {};
+};
+
+// Bytes of the operator's params struct; 0 for NoParams.
+uint32_t params_size_of(OpKind kind);
+
+// How many scalars the operator takes at this rank of its first input (spatial for windows).
+// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; others 0.
+int scalar_count_of(OpKind kind, const void* params, int rank);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_PARAMS_H_

@@ -1,0 +1,1 @@
+// tactics/kernels/probe.tier.cc

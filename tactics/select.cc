@@ -1,0 +1,1 @@
+// tactics/select.cc

@@ -1,0 +1,64 @@
+// Choosing a tactic for every step: candidates, the timing cache, timing.
+#ifndef PLANWRIGHT_TACTICS_SELECT_H_
+#define PLANWRIGHT_TACTICS_SELECT_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tactics/step_spec.h"
+
+namespace planwright::tactics {
+
+struct Candidate {
+  const KernelDescriptor* kernel = nullptr;
+  TacticParams tactic;
+};
+
+struct SearchOptions {
+  Isa isa = Isa::kReference;   // the highest tier candidates may use
+  int optimization_level = 3;  // 0: first candidate, nothing timed
+  int avg_timing = 8;          // runs a candidate at least gets
+  int threads = 1;
+  uint64_t workspace_limit = UINT64_MAX;      // bytes a tactic's workspace may take
+  std::vector<std::string> excluded_sources;  // kernel name prefixes switched off (--tacticSources=-gemm)
+  std::string timing_cache_path;              // empty: none is read or written
+  std::function<bool()> cancelled;            // asked often; may be empty
+  std::function<void(size_t done, size_t total, const std::string& layer)> progress;  // may be empty
+  std::function<void(const std::string&)> warn;                                       // may be empty
+};
+
+// Why a kernel is no candidate for a step (--explain).
+struct Refusal {
+  const KernelDescriptor* kernel;
+  std::string reason;
+};
+
+// Every tactic that can run the step at `spec` and at each of `corners` (the same step at other dims of its profile),
+// best guess first, the reference kernel last. `refusals` may be null.
+std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const StepSpec*>& corners,
+                                  const SearchOptions& options, std::vector<Refusal>* refusals);
+
+struct Choice {
+  Candidate candidate;
+  float time_us = 0;  // median; 0: not timed
+  float spread = 0;   // relative
+  int timed = 0;      // candidates timed now
+  bool from_cache = false;
+};
+
+struct SearchStats {
+  int timed = 0;
+  int cache_hits = 0;
+  std::vector<std::string> excluded;  // "kernel on layer: crashed", one message each
+};
+
+// A choice for each spec; equal keys are timed once. `corners[i]` as above. Throws Error(kCancelled) when cancelled
+// (what was timed is in the cache file), Error(kResource) where no candidate fits the workspace limit.
+std::vector<Choice> select_tactics(const std::vector<StepSpec>& specs,
+                                   const std::vector<std::vector<const StepSpec*>>& corners,
+                                   const SearchOptions& options, SearchStats* stats);
+
+}  // namespace planwright::tactics
+
+#endif  // PLANWRIGHT_TACTICS_SELECT_H_
