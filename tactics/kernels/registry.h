@@ -13,7 +13,7 @@ struct KernelTable {
 };
 
 // Every table, in the order in which candidates are tried: higher instruction sets first, reference kernels last.
-const KernelTable* kernel_tables(int* count);
+const KernelTable* const* kernel_tables(int* count);
 
 // The kernel of that name; null if there is none.
 const KernelDescriptor* find_kernel(const char* name);

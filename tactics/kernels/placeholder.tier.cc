@@ -1,0 +1,1 @@
+// tactics/kernels/reference/table.cc

@@ -1,1 +1,0 @@
-// tactics/kernels/probe.tier.cc

@@ -1,0 +1,59 @@
+#include "tactics/kernels/registry.h"
+
+#include <cstring>
+
+namespace planwright {
+
+#define PW_FAMILY(name)                        \
+  extern const KernelTable name##_table_avx512; \
+  extern const KernelTable name##_table_avx2;   \
+  extern const KernelTable name##_table_baseline;
+#define PW_PLAIN_FAMILY(name) extern const KernelTable name##_table;
+#include "tactics/kernels/tables.inc"
+#undef PW_FAMILY
+#undef PW_PLAIN_FAMILY
+
+namespace {
+
+// Pointers, so that the list needs no dynamic initialisation.
+constexpr const KernelTable* kTables[] = {
+#define PW_PLAIN_FAMILY(name)
+#define PW_FAMILY(name) &name##_table_avx512,
+#include "tactics/kernels/tables.inc"
+#undef PW_FAMILY
+#define PW_FAMILY(name) &name##_table_avx2,
+#include "tactics/kernels/tables.inc"
+#undef PW_FAMILY
+#define PW_FAMILY(name) &name##_table_baseline,
+#include "tactics/kernels/tables.inc"
+#undef PW_FAMILY
+#undef PW_PLAIN_FAMILY
+#define PW_FAMILY(name)
+#define PW_PLAIN_FAMILY(name) &name##_table,
+#include "tactics/kernels/tables.inc"
+#undef PW_FAMILY
+#undef PW_PLAIN_FAMILY
+};
+
+}  // namespace
+
+const KernelTable* const* kernel_tables(int* count) {
+  *count = static_cast<int>(sizeof(kTables) / sizeof(kTables[0]));
+  return kTables;
+}
+
+const KernelDescriptor* find_kernel(const char* name) {
+  for (const KernelTable* table : kTables) {
+    for (int i = 0; i < table->count; ++i) {
+      if (strcmp(table->kernels[i].name, name) == 0) return &table->kernels[i];
+    }
+  }
+  return nullptr;
+}
+
+const KernelDescriptor& reference_kernel(OpKind op) {
+  // One row an operator, in OpKind's order (reference_table_test).
+  return reference_table.kernels[static_cast<int>(op)];
+}
+
+}  // namespace planwright
