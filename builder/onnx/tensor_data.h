@@ -1,0 +1,31 @@
+// TensorProto <-> plain bytes: initializers, constants, and the test data of ONNX's backend tests.
+#ifndef PLANWRIGHT_BUILDER_ONNX_TENSOR_DATA_H_
+#define PLANWRIGHT_BUILDER_ONNX_TENSOR_DATA_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "builder/ir/interpret.h"
+#include "schemas/types/dtype.h"
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace planwright::builder {
+
+// The DType of an ONNX element type (TensorProto.DataType); nothing for those Planwright has not (string, complex,
+// float8, 4-bit).
+std::optional<DType> dtype_of_onnx(int32_t data_type);
+// "float8e4m3fn", "string", ...: ONNX's own name of its element type, for messages.
+std::string onnx_type_name(int32_t data_type);
+
+// The elements, whichever of the typed fields or raw_data holds them, dense row-major. `what` names the tensor in
+// messages ("initializer w"). Throws Error: kInvalid (negative dims, overflow, size unlike dims x type: FAULTS B7, B8),
+// kUnsupported (element type). Not for tensors whose data is external.
+ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& what);
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_ONNX_TENSOR_DATA_H_
