@@ -7,7 +7,6 @@ PAGES as render_text.py makes them. Detection finds lines, direction turns those
 reads them. Spaces are not compared: these models leave out many. Exit status 1 when fewer than 80 % of the lines are right.
 """
 import argparse
-import ctypes
 import json
 import pathlib
 import sys
@@ -16,48 +15,17 @@ import numpy as np
 import onnx
 from PIL import Image
 
-MAX_RANK = 8
+from engine import Engine
 
 
-class Engine:
-    """One engine and a context of it, through the C library. Input "x", one output, both float32."""
-
-    class Binding(ctypes.Structure):
-        _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int32), ("is_input", ctypes.c_int32),
-                    ("rank", ctypes.c_size_t), ("dims", ctypes.c_int64 * MAX_RANK)]
+class Network:
+    """An engine with the input "x" and one output."""
 
     def __init__(self, library, path):
-        self.library = library
-        self.engine, self.context = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("pw_engine_open", str(path).encode(), None, ctypes.byref(self.engine))
-        self.call("pw_context_create", self.engine, None, ctypes.byref(self.context))
-        binding = self.Binding()
-        self.call("pw_engine_binding", self.engine, ctypes.c_size_t(1), ctypes.byref(binding))
-        self.output_name = binding.name
-
-    def call(self, name, *arguments):
-        if getattr(self.library, name)(*arguments):
-            raise RuntimeError(f"{name}: {self.library.pw_last_error().decode()}")
-
-    def bind(self, name, array):
-        self.call("pw_context_bind", self.context, name, ctypes.c_void_p(array.ctypes.data),
-                  ctypes.c_size_t(array.nbytes))
+        self.engine = Engine(library, path)
 
     def __call__(self, x):
-        x = np.ascontiguousarray(x, np.float32)
-        self.call("pw_context_set_input_shape", self.context, b"x", (ctypes.c_int64 * x.ndim)(*x.shape),
-                  ctypes.c_size_t(x.ndim))
-        dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_size_t(MAX_RANK)
-        self.call("pw_context_output_shape", self.context, self.output_name, dims, ctypes.byref(rank))
-        y = np.empty(dims[:rank.value], np.float32)
-        self.bind(b"x", x)
-        self.bind(self.output_name, y)
-        self.call("pw_context_run", self.context)
-        return y
-
-    def close(self):
-        self.library.pw_context_destroy(self.context)
-        self.library.pw_engine_close(self.engine)
+        return next(iter(self.engine({"x": x}).values()))
 
 
 def normalise(pixels, mean, deviation):
@@ -112,10 +80,9 @@ def main():
         parser.add_argument(flag, type=pathlib.Path, required=True)
     parser.add_argument("pages", type=pathlib.Path)
     arguments = parser.parse_args()
-    library = ctypes.CDLL(str(arguments.library.resolve()))
-    library.pw_last_error.restype = ctypes.c_char_p
-    detector, classifier, recogniser = (Engine(library, arguments.engines / f"{name}.engine")
-                                        for name in ("ppocrv4_det", "ppocr_cls", "ppocrv4_rec"))
+    networks = [Network(arguments.library.resolve(), arguments.engines / f"{name}.engine")
+                for name in ("ppocrv4_det", "ppocr_cls", "ppocrv4_rec")]
+    detector, classifier, recogniser = networks
     metadata = {p.key: p.value for p in onnx.load(arguments.models / "ppocrv4_rec.onnx").metadata_props}
     characters = metadata["character"].splitlines() + [" "]
 
@@ -136,8 +103,8 @@ def main():
             same = read.replace(" ", "") == want.replace(" ", "")
             right, total = right + same, total + 1
             print(f"  {'ok ' if same else 'BAD'} read '{read}'{turned}   truth '{want}'")
-    for engine in (detector, classifier, recogniser):
-        engine.close()
+    for network in networks:
+        network.engine.close()
     print(f"{right} of {total} lines read right (spaces aside)")
     return right < 0.8 * total
 

@@ -1,0 +1,73 @@
+"""Runs an engine from Python through the loader's C functions: for the scripts here and in tests/accuracy."""
+import ctypes
+
+import numpy as np
+
+MAX_RANK = 8
+DTYPES = [np.float32, np.float64, np.float16, np.uint16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
+          np.uint32, np.uint64, np.bool_]  # pw_dtype's order; bfloat16 as its bits
+
+
+class _Binding(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int32), ("is_input", ctypes.c_int32),
+                ("rank", ctypes.c_size_t), ("dims", ctypes.c_int64 * MAX_RANK)]
+
+
+class _ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_int32)]
+
+
+class Engine:
+    """An open engine and one context of it. `engine({"x": array})` gives {"y": array}; raises RuntimeError with the
+    library's words. Close it, or use it in a `with`."""
+
+    def __init__(self, library, path, threads=0):
+        self._library = ctypes.CDLL(str(library))
+        self._library.pw_last_error.restype = ctypes.c_char_p
+        self._library.pw_engine_binding_count.restype = ctypes.c_size_t
+        self._engine, self._context = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("pw_engine_open", str(path).encode(), None, ctypes.byref(self._engine))
+        options = _ContextOptions(ctypes.sizeof(_ContextOptions), threads)
+        self._call("pw_context_create", self._engine, ctypes.byref(options), ctypes.byref(self._context))
+        self.inputs, self.outputs = {}, {}  # name -> numpy dtype
+        for index in range(self._library.pw_engine_binding_count(self._engine)):
+            binding = _Binding()
+            self._call("pw_engine_binding", self._engine, ctypes.c_size_t(index), ctypes.byref(binding))
+            side = self.inputs if binding.is_input else self.outputs
+            side[binding.name.decode()] = np.dtype(DTYPES[binding.dtype])
+
+    def _call(self, name, *arguments):
+        if getattr(self._library, name)(*arguments):
+            raise RuntimeError(f"{name}: {self._library.pw_last_error().decode()}")
+
+    def _bind(self, name, array):
+        self._call("pw_context_bind", self._context, name.encode(), ctypes.c_void_p(array.ctypes.data),
+                   ctypes.c_size_t(array.nbytes))
+
+    def _output_shape(self, name):
+        dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_size_t(MAX_RANK)
+        self._call("pw_context_output_shape", self._context, name.encode(), dims, ctypes.byref(rank))
+        return tuple(dims[:rank.value])
+
+    def __call__(self, feeds):
+        feeds = {name: np.require(array, self.inputs[name], "C") for name, array in feeds.items()}
+        for name, array in feeds.items():
+            dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+            self._call("pw_context_set_input_shape", self._context, name.encode(), dims, ctypes.c_size_t(array.ndim))
+            self._bind(name, array)
+        results = {name: np.empty(self._output_shape(name), dtype) for name, dtype in self.outputs.items()}
+        for name, array in results.items():
+            self._bind(name, array)
+        self._call("pw_context_run", self._context)
+        return results
+
+    def close(self):
+        self._library.pw_context_destroy(self._context)
+        self._library.pw_engine_close(self._engine)
+        self._context = self._engine = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
