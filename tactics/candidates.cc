@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schemas/types/checked.h"
+#include "schemas/types/error.h"
+#include "tactics/kernels/registry.h"
+#include "tactics/select.h"
+#include "tactics/tactic_memory.h"
+
+namespace planwright::tactics {
+namespace {
+
+// Parameter sets a kernel may offer at each optimisation level. At the default level eight of each leaves a step of
+// three kernels some twenty candidates, which the race (timing.cc) gets through in its time budget.
+constexpr int kTacticsPerKernel[] = {1, 1, 4, 8, 16, 64};
+constexpr int kMaxTacticsPerKernel = 64;
+
+int tactics_per_kernel(int optimization_level) { return kTacticsPerKernel[std::clamp(optimization_level, 0, 5)]; }
+
+bool is_excluded(const char* kernel, const std::vector<std::string>& sources) {
+  const std::string_view name(kernel);
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const std::string& source) { return name.substr(0, source.size()) == source; });
+}
+
+// The first packed input that is no constant, so that it cannot be packed; -1 if all can.
+int unpackable_input(const KernelDescriptor& kernel, const StepSpec& spec) {
+  for (size_t i = 0; i < spec.inputs.size() && i < 32; ++i) {
+    const Operand& operand = spec.inputs[i];
+    if ((kernel.packed_inputs >> i & 1) != 0 && !operand.view.absent && operand.constant == nullptr) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+// Why `kernel` with `tactic` cannot run the step at the dims of `spec`; empty when it can.
+std::string refusal_at(const KernelDescriptor& kernel, const TacticParams& tactic, const StepSpec& spec,
+                       const SearchOptions& options) {
+  std::vector<TensorView> views;
+  const KernelArgs args = args_of(spec, tactic, &views);
+  if (!kernel.validate(args).ok()) return last_error();
+  const uint64_t needed = memory_needed(kernel, args, options.threads);
+  if (needed > options.workspace_limit) {
+    return fmt::format("needs {} bytes of workspace, {} are allowed (--memPoolSize=workspace)", needed,
+                       options.workspace_limit);
+  }
+  return "";
+}
+
+std::string refusal_anywhere(const KernelDescriptor& kernel, const TacticParams& tactic, const StepSpec& spec,
+                             const std::vector<const StepSpec*>& corners, const SearchOptions& options) {
+  std::string reason = refusal_at(kernel, tactic, spec, options);
+  for (size_t i = 0; i < corners.size() && reason.empty(); ++i) {
+    reason = refusal_at(kernel, tactic, *corners[i], options);
+  }
+  return reason;
+}
+
+class CandidateList {
+ public:
+  CandidateList(const StepSpec& spec, const std::vector<const StepSpec*>& corners, const SearchOptions& options,
+                std::vector<Refusal>* refusals)
+      : spec_(spec), corners_(corners), options_(options), refusals_(refusals) {}
+
+  void consider(const KernelDescriptor& kernel) {
+    if (kernel.isa > options_.isa) {
+      return refuse(kernel, fmt::format("needs {}; --isa allows {}", name_of(kernel.isa), name_of(options_.isa)));
+    }
+    if (is_excluded(kernel.name, options_.excluded_sources)) return refuse(kernel, "excluded by --tacticSources");
+    if (const int input = unpackable_input(kernel, spec_); input >= 0) {
+      return refuse(kernel, fmt::format("wants input {} packed, which is not a constant", input));
+    }
+    // The default must hold: a tactic's parameters refine it.
+    if (std::string reason = refusal_anywhere(kernel, {}, spec_, corners_, options_); !reason.empty()) {
+      return refuse(kernel, std::move(reason));
+    }
+    for (const TacticParams& tactic : tactics_of(kernel)) {
+      if (refusal_anywhere(kernel, tactic, spec_, corners_, options_).empty()) list_.push_back({&kernel, tactic});
+    }
+  }
+
+  std::vector<Candidate> take() { return std::move(list_); }
+
+ private:
+  std::vector<TacticParams> tactics_of(const KernelDescriptor& kernel) const {
+    TacticParams list[kMaxTacticsPerKernel];
+    int count = 0;
+    if (kernel.tactics != nullptr) {
+      std::vector<TensorView> views;
+      count = kernel.tactics(args_of(spec_, {}, &views), list, kMaxTacticsPerKernel);
+    }
+    if (count == 0) return {TacticParams{}};
+    return {list, list + std::min(count, tactics_per_kernel(options_.optimization_level))};
+  }
+
+  void refuse(const KernelDescriptor& kernel, std::string reason) {
+    if (refusals_ != nullptr) refusals_->push_back({&kernel, std::move(reason)});
+  }
+
+  const StepSpec& spec_;
+  const std::vector<const StepSpec*>& corners_;
+  const SearchOptions& options_;
+  std::vector<Refusal>* refusals_;
+  std::vector<Candidate> list_;
+};
+
+}  // namespace
+
+std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const StepSpec*>& corners,
+                                  const SearchOptions& options, std::vector<Refusal>* refusals) {
+  CandidateList list(spec, corners, options, refusals);
+  int count = 0;
+  const KernelTable* const* tables = kernel_tables(&count);
+  const KernelDescriptor& reference = reference_kernel(spec.op);
+  for (int table = 0; table < count; ++table) {
+    for (int i = 0; i < tables[table]->count; ++i) {
+      const KernelDescriptor& kernel = tables[table]->kernels[i];
+      if (kernel.op == spec.op && &kernel != &reference) list.consider(kernel);
+    }
+  }
+  list.consider(reference);
+  return list.take();
+}
+
+}  // namespace planwright::tactics
