@@ -1,0 +1,249 @@
+#include "tactics/kernels/fast/program_strip.h"
+
+#include <math.h>
+
+#include "tactics/kernels/fast/vector_math.h"
+
+namespace planwright::PW_TIER_NAMESPACE {
+namespace {
+
+// A register's value: a strip, or one vector that stands for every element (step 0).
+struct Register {
+  const float* data;
+  int step;  // 1 or 0
+};
+
+FloatVec ones_where(hn::Mask<FloatTag> mask) { return hn::IfThenElseZero(mask, hn::Set(kF, 1.0f)); }
+// Not Ne, which Highway makes false for NaN on AVX2 and AVX-512.
+hn::Mask<FloatTag> is_true(FloatVec v) { return hn::Not(hn::Eq(v, hn::Zero(kF))); }
+
+// A vector loop over whole vectors: registers are padded, so the last may run past the strip.
+template <typename Op>
+HWY_INLINE void map1(Register a, float* to, int n, const Op& op) {
+  for (int i = 0; i < n; i += kLanes) hn::Store(op(hn::LoadU(kF, a.data + i)), kF, to + i);
+}
+
+template <typename Op>
+HWY_INLINE void map2(Register a, Register b, float* to, int n, const Op& op) {
+  for (int i = 0; i < n; i += kLanes) {
+    hn::Store(op(hn::LoadU(kF, a.data + i * a.step), hn::LoadU(kF, b.data + i * b.step)), kF, to + i);
+  }
+}
+
+template <typename Op>
+HWY_INLINE void map3(Register a, Register b, Register c, float* to, int n, const Op& op) {
+  for (int i = 0; i < n; i += kLanes) {
+    hn::Store(
+        op(hn::LoadU(kF, a.data + i * a.step), hn::LoadU(kF, b.data + i * b.step), hn::LoadU(kF, c.data + i * c.step)),
+        kF, to + i);
+  }
+}
+
+// Functions too rare to be worth vector code.
+using ScalarFunction = float (*)(float);
+ScalarFunction scalar_function(PwOp op) {
+  switch (op) {
+    case PwOp::kSin: return sinf;
+    case PwOp::kCos: return cosf;
+    case PwOp::kTan: return tanf;
+    case PwOp::kAsin: return asinf;
+    case PwOp::kAcos: return acosf;
+    case PwOp::kAtan: return atanf;
+    case PwOp::kSinh: return sinhf;
+    case PwOp::kCosh: return coshf;
+    case PwOp::kAsinh: return asinhf;
+    case PwOp::kAcosh: return acoshf;
+    case PwOp::kAtanh: return atanhf;
+    default: return nullptr;
+  }
+}
+
+float mod_floor(float a, float b) {
+  const float r = fmodf(a, b);
+  return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
+
+using ScalarFunction2 = float (*)(float, float);
+ScalarFunction2 scalar_function2(PwOp op) {
+  switch (op) {
+    case PwOp::kPow: return powf;
+    case PwOp::kModTrunc: return fmodf;
+    case PwOp::kModFloor: return mod_floor;
+    default: return nullptr;
+  }
+}
+
+void compute1(const PwInstr& instr, Register a, float* to, int n) {
+  switch (instr.op) {
+    case PwOp::kNeg: return map1(a, to, n, [](FloatVec x) { return hn::Neg(x); });
+    case PwOp::kAbs: return map1(a, to, n, [](FloatVec x) { return hn::Abs(x); });
+    case PwOp::kSign:
+      return map1(a, to, n, [](FloatVec x) {
+        const FloatVec one = hn::CopySign(hn::Set(kF, 1.0f), x);
+        return hn::IfThenElse(hn::Gt(hn::Abs(x), hn::Zero(kF)), one, x);  // 0 and NaN stay
+      });
+    case PwOp::kReciprocal: return map1(a, to, n, [](FloatVec x) { return hn::Div(hn::Set(kF, 1.0f), x); });
+    case PwOp::kSqrt: return map1(a, to, n, [](FloatVec x) { return hn::Sqrt(x); });
+    case PwOp::kExp: return map1(a, to, n, [](FloatVec x) { return vector_exp(x); });
+    case PwOp::kLog: return map1(a, to, n, [](FloatVec x) { return vector_log(x); });
+    case PwOp::kErf: return map1(a, to, n, [](FloatVec x) { return vector_erf(x); });
+    case PwOp::kTanh: return map1(a, to, n, [](FloatVec x) { return vector_tanh(x); });
+    case PwOp::kSigmoid: return map1(a, to, n, [](FloatVec x) { return vector_sigmoid(x); });
+    case PwOp::kFloor: return map1(a, to, n, [](FloatVec x) { return hn::Floor(x); });
+    case PwOp::kCeil: return map1(a, to, n, [](FloatVec x) { return hn::Ceil(x); });
+    case PwOp::kRoundEven: return map1(a, to, n, [](FloatVec x) { return hn::Round(x); });
+    case PwOp::kNot: return map1(a, to, n, [](FloatVec x) { return ones_where(hn::Eq(x, hn::Zero(kF))); });
+    case PwOp::kIsNan: return map1(a, to, n, [](FloatVec x) { return ones_where(hn::IsNaN(x)); });
+    case PwOp::kIsInf: {
+      // An infinity that is not asked for is compared with NaN, which nothing equals.
+      const FloatVec never = hn::Set(kF, __builtin_nanf(""));
+      const FloatVec plus = (instr.operand & 1) != 0 ? hn::Set(kF, __builtin_inff()) : never;
+      const FloatVec minus = (instr.operand & 2) != 0 ? hn::Set(kF, -__builtin_inff()) : never;
+      return map1(a, to, n, [=](FloatVec x) { return ones_where(hn::Or(hn::Eq(x, plus), hn::Eq(x, minus))); });
+    }
+    case PwOp::kNarrow:
+      if (static_cast<DType>(instr.operand) == DType::kBool) {
+        return map1(a, to, n, [](FloatVec x) { return ones_where(is_true(x)); });
+      }
+      return map1(a, to, n, [](FloatVec x) { return x; });
+    case PwOp::kConvert: return map1(a, to, n, [](FloatVec x) { return x; });
+    default: {
+      const ScalarFunction function = scalar_function(instr.op);
+      for (int i = 0; i < n; ++i) to[i] = function(a.data[i]);
+    }
+  }
+}
+
+void compute2(const PwInstr& instr, Register a, Register b, float* to, int n) {
+  using V = FloatVec;
+  switch (instr.op) {
+    case PwOp::kAdd: return map2(a, b, to, n, [](V x, V y) { return hn::Add(x, y); });
+    case PwOp::kSub: return map2(a, b, to, n, [](V x, V y) { return hn::Sub(x, y); });
+    case PwOp::kMul: return map2(a, b, to, n, [](V x, V y) { return hn::Mul(x, y); });
+    case PwOp::kDiv: return map2(a, b, to, n, [](V x, V y) { return hn::Div(x, y); });
+    // x86's min and max give the second operand where either is NaN: right unless the NaN is the first.
+    case PwOp::kMin: return map2(a, b, to, n, [](V x, V y) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, y)); });
+    case PwOp::kMax: return map2(a, b, to, n, [](V x, V y) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, y)); });
+    case PwOp::kEqual: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::Eq(x, y)); });
+    case PwOp::kLess: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::Lt(x, y)); });
+    case PwOp::kLessEqual: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::Le(x, y)); });
+    case PwOp::kAnd: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::And(is_true(x), is_true(y))); });
+    case PwOp::kOr: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::Or(is_true(x), is_true(y))); });
+    case PwOp::kXor: return map2(a, b, to, n, [](V x, V y) { return ones_where(hn::Xor(is_true(x), is_true(y))); });
+    default: {
+      const ScalarFunction2 function = scalar_function2(instr.op);
+      for (int i = 0; i < n; ++i) {
+        // A register of step 0 holds one vector of equal elements.
+        to[i] = function(a.data[i * a.step], b.data[i * b.step]);
+      }
+    }
+  }
+}
+
+void compute3(const PwInstr& instr, Register a, Register b, Register c, float* to, int n) {
+  using V = FloatVec;
+  if (instr.op == PwOp::kSelect) {
+    return map3(a, b, c, to, n, [](V x, V y, V z) { return hn::IfThenElse(is_true(x), y, z); });
+  }
+  map3(a, b, c, to, n, [](V x, V y, V z) { return hn::MulAdd(x, y, z); });
+}
+
+Register splat(float value, float* to) {
+  hn::Store(hn::Set(kF, value), kF, to);
+  return {to, 0};
+}
+
+Register load(const StripOperand& operand, int length, bool in_place, float* to) {
+  if (operand.stride == 0) return splat(*operand.data, to);
+  if (operand.stride == 1) {
+    const int whole = length - length % kLanes;
+    if (in_place && whole == length) return {operand.data, 1};
+    for (int i = 0; i < whole; i += kLanes) hn::Store(hn::LoadU(kF, operand.data + i), kF, to + i);
+    if (whole < length) hn::Store(load_n(operand.data + whole, length - whole), kF, to + whole);
+    return {to, 1};
+  }
+  for (int i = 0; i < length; ++i) to[i] = operand.data[i * operand.stride];
+  for (int i = length; i % kLanes != 0; ++i) to[i] = 0.0f;
+  return {to, 1};
+}
+
+void store(Register from, const StripOutput& output, int length) {
+  if (output.stride == 1) {
+    const int whole = length - length % kLanes;
+    for (int i = 0; i < whole; i += kLanes) {
+      hn::StoreU(hn::LoadU(kF, from.data + i * from.step), kF, output.data + i);
+    }
+    if (whole < length) store_n(hn::LoadU(kF, from.data + whole * from.step), output.data + whole, length - whole);
+    return;
+  }
+  for (int i = 0; i < length; ++i) output.data[i * output.stride] = from.data[i * from.step];
+}
+
+bool is_strip_instruction(const PwInstr& instr) {
+  if (instr.type != PwClass::kFloat) return false;
+  switch (instr.op) {
+    case PwOp::kLoad:
+    case PwOp::kConst:
+    case PwOp::kAcc:
+    case PwOp::kStore: return true;
+    case PwOp::kConvert: return instr.from == PwClass::kFloat;
+    case PwOp::kNarrow:
+      return static_cast<DType>(instr.operand) == DType::kF32 || static_cast<DType>(instr.operand) == DType::kBool;
+    case PwOp::kBitNot:
+    case PwOp::kBitAnd:
+    case PwOp::kBitOr:
+    case PwOp::kBitXor:
+    case PwOp::kShiftLeft:
+    case PwOp::kShiftRight: return false;
+    default: return is_valid(instr.op);
+  }
+}
+
+}  // namespace
+
+bool is_strip_program(const PwInstr* instructions, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (!is_strip_instruction(instructions[i])) return false;
+  }
+  return true;
+}
+
+StripProgram strip_program(const PwInstr* instructions, int count) {
+  int stores = 0;
+  for (int i = 0; i < count; ++i) stores += instructions[i].op == PwOp::kStore;
+  return {instructions, count, stores == 1 && instructions[count - 1].op == PwOp::kStore};
+}
+
+void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,
+               const StripOutput* outputs, int length, float* registers) {
+  Register values[kMaxPwRegisters];
+  const int padded = (length + kLanes - 1) / kLanes * kLanes;
+  for (int i = 0; i < program.count; ++i) {
+    const PwInstr& instr = program.instructions[i];
+    float* to = registers + instr.dst * kStripLength;
+    switch (instr.op) {
+      case PwOp::kLoad: values[instr.dst] = load(operands[instr.operand], length, program.store_is_last, to); continue;
+      case PwOp::kConst: values[instr.dst] = splat(static_cast<float>(instr.imm_f), to); continue;
+      case PwOp::kAcc: values[instr.dst] = {accumulator, 1}; continue;
+      case PwOp::kStore: store(values[instr.a], outputs[instr.operand], length); continue;
+      default: break;
+    }
+    const int reads = reads_of(instr.op);
+    const Register a = values[instr.a];
+    const Register b = reads >= 2 ? values[instr.b] : a;
+    const Register c = reads == 3 ? values[instr.c] : a;
+    // A value that is the same for every element is computed once.
+    const bool one = (a.step | b.step | c.step) == 0;
+    const int n = one ? kLanes : padded;
+    if (reads == 1) {
+      compute1(instr, a, to, n);
+    } else if (reads == 2) {
+      compute2(instr, a, b, to, n);
+    } else {
+      compute3(instr, a, b, c, to, n);
+    }
+    values[instr.dst] = {to, one ? 0 : 1};
+  }
+}
+
+}  // namespace planwright::PW_TIER_NAMESPACE

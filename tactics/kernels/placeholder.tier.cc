@@ -1,1 +1,0 @@
-// tactics/kernels/reference/table.cc
