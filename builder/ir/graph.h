@@ -61,7 +61,7 @@ using Params =
                  SoftmaxParams, LayerNormParams, GroupNormParams, LrnParams, CumulativeParams, AttentionParams,
                  GatherParams, GatherElementsParams, GatherNDParams, ScatterElementsParams, ScatterNDParams, TopKParams,
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
-                 ReverseSequenceParams, FillParams, RnnParams>;
+                 ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);

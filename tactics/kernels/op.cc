@@ -50,6 +50,7 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"Fill", {0, 0, 1, 1}, sizeof(FillParams)},
     {"Range", {2, 2, 1, 1}, kNoParams},
     {"Rnn", {3, 8, 1, 3}, sizeof(RnnParams)},
+    {"ShapeValues", {0, 0, 1, 1}, sizeof(ShapeValuesParams)},
 };
 
 }  // namespace
@@ -68,6 +69,7 @@ int scalar_count_of(OpKind kind, const void* params, int rank) {
     case OpKind::kSlice:
     case OpKind::kPad: return 2 * rank;
     case OpKind::kTrilu: return 1;
+    case OpKind::kShapeValues: return static_cast<const ShapeValuesParams*>(params)->count;
     default: return 0;
   }
 }

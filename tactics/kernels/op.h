@@ -59,9 +59,12 @@ enum class OpKind : uint8_t {
 
   // ---- Recurrent.
   kRnn,  // X W R (bias) (sequence_lens) (initial_h) (initial_c) (peephole) -> Y (, Y_h, Y_c)
+
+  // ---- Sources, continued.
+  kShapeValues,  // -> Y: int64[count] or a scalar, the step's scalars: shape arithmetic that the model uses as data
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRnn) + 1;
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kShapeValues) + 1;
 
 constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount; }
 

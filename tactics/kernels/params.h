@@ -233,11 +233,16 @@ struct RnnParams {
   float beta[6] = {};
 };
 
+// scalars: the elements of Y, `count` of them.
+struct ShapeValuesParams {
+  int32_t count = 0;
+};
+
 // Bytes of the operator's params struct; 0 for NoParams.
 uint32_t params_size_of(OpKind kind);
 
 // How many scalars the operator takes at this rank of its first input (spatial for windows).
-// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; others 0.
+// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; ShapeValues: count; others 0.
 int scalar_count_of(OpKind kind, const void* params, int rank);
 
 }  // namespace planwright
