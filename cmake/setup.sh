@@ -14,7 +14,7 @@ mkdir -p "$deps"
 say() { printf '== %s\n' "$*"; }
 
 packages=(g++ cmake ninja-build pkg-config python3 python3-venv flatbuffers-compiler libflatbuffers-dev protobuf-compiler
-  libprotobuf-dev libfmt-dev libcli11-dev libhwy-dev nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libprotobuf-dev libfmt-dev libcli11-dev libhwy-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
   fonts-dejavu-core fonts-liberation fonts-wqy-zenhei)
 wheels=(onnx==1.23.2 numpy pillow)
 if [ "$level" = test ]; then

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "apps/common/compare.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
 #include "planfmt/write.h"
@@ -120,7 +121,7 @@ std::string whole_road(const Case& one, const std::filesystem::path& scratch) {
         return fmt::format("{} outputs, wanted {}", got.size(), data[set].outputs.size());
       }
       for (size_t i = 0; i < got.size(); ++i) {
-        const std::string difference = compare(got[i], data[set].outputs[i], one.rtol, one.atol);
+        const std::string difference = apps::compare(got[i], data[set].outputs[i], one.rtol, one.atol);
         if (!difference.empty()) {
           return fmt::format("data set {}, output '{}': {}", set, model.outputs()[i].name, difference);
         }

@@ -19,10 +19,6 @@ struct Outcome {
 // In this process: a crash takes it down. `scratch` is a folder for the engine. Tactics are chosen at level 0.
 Outcome run_case(const Case& one, const std::filesystem::path& scratch);
 
-// The first difference between two tensors beyond rtol and atol, in words; empty when they match. Types and dims must
-// be equal; NaN matches NaN and an infinity its own sign.
-std::string compare(const ir::Tensor& got, const ir::Tensor& want, double rtol, double atol);
-
 // Whether any of `words` stands in `message` as a whole, quoted or operator-like token.
 bool mentions_any(const std::string& message, const std::vector<std::string>& words);
 

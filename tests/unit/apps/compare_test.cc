@@ -1,12 +1,12 @@
+#include "apps/common/compare.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "tests/conformance/run_case.h"
-
-namespace planwright::conformance {
+namespace planwright::apps {
 namespace {
 
 template <typename T>
@@ -58,13 +58,19 @@ TEST(Compare, TypesAndDimsMustBeEqual) {
   EXPECT_NE(compare(tensor<float>(DType::kF32, {1, 1}), tensor<float>(DType::kF32, {1}), 1, 1), "");
 }
 
-TEST(MentionsAny, LooksForWholeWords) {
-  EXPECT_TRUE(mentions_any("node 'k' of TopK", {"k"}));
-  EXPECT_TRUE(mentions_any("axis 7 is out of range", {"rank", "axis"}));
-  EXPECT_FALSE(mentions_any("broken", {"k"}));
-  EXPECT_FALSE(mentions_any("TopKernel", {"TopK"}));
-  EXPECT_TRUE(mentions_any("anything", {}));
+TEST(Distance, OfEqualTensorsIsNothing) {
+  const Distance same = distance(tensor<float>(DType::kF32, {1, -2}), tensor<float>(DType::kF32, {1, -2}));
+  EXPECT_DOUBLE_EQ(same.cosine, 1);
+  EXPECT_EQ(same.l2, 0);
+  EXPECT_EQ(same.l_inf, 0);
+}
+
+TEST(Distance, MeasuresAngleSizeAndWorst) {
+  const Distance far = distance(tensor<float>(DType::kF32, {0, 5}), tensor<float>(DType::kF32, {5, 0}));
+  EXPECT_EQ(far.cosine, 0);
+  EXPECT_DOUBLE_EQ(far.l2, std::sqrt(2.0));
+  EXPECT_EQ(far.l_inf, 5);
 }
 
 }  // namespace
-}  // namespace planwright::conformance
+}  // namespace planwright::apps

@@ -1,13 +1,12 @@
+#include "apps/common/compare.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 
-#include "tests/conformance/run_case.h"
-
-namespace planwright::conformance {
+namespace planwright::apps {
 namespace {
 
 // fp16 and bf16 bits as a float; every such value is one.
@@ -56,8 +55,6 @@ long double element(const ir::Tensor& tensor, size_t index) {
   return 0;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 }  // namespace
 
 std::string compare(const ir::Tensor& got, const ir::Tensor& want, double rtol, double atol) {
@@ -78,17 +75,22 @@ std::string compare(const ir::Tensor& got, const ir::Tensor& want, double rtol, 
                      static_cast<double>(element(got, first)), static_cast<double>(element(want, first)));
 }
 
-bool mentions_any(const std::string& message, const std::vector<std::string>& words) {
-  if (words.empty()) return true;
-  for (const std::string& word : words) {
-    for (size_t at = message.find(word); at != std::string::npos; at = message.find(word, at + 1)) {
-      const bool starts = at == 0 || !is_word(message[at - 1]) || !is_word(word.front());
-      const size_t end = at + word.size();
-      const bool ends = end == message.size() || !is_word(message[end]) || !is_word(word.back());
-      if (starts && ends) return true;
-    }
+Distance distance(const ir::Tensor& got, const ir::Tensor& want) {
+  const size_t count = want.data.size() / size_of(want.dtype);
+  double dot = 0, got_squares = 0, want_squares = 0, error_squares = 0;
+  Distance result;
+  for (size_t i = 0; i < count; ++i) {
+    const double g = static_cast<double>(element(got, i)), w = static_cast<double>(element(want, i));
+    dot += g * w;
+    got_squares += g * g;
+    want_squares += w * w;
+    error_squares += (g - w) * (g - w);
+    if (!(std::fabs(g - w) <= result.l_inf)) result.l_inf = std::fabs(g - w);
   }
-  return false;
+  const double sizes = std::sqrt(got_squares * want_squares);
+  result.cosine = sizes > 0 ? dot / sizes : got_squares == want_squares ? 1 : 0;
+  result.l2 = std::sqrt(error_squares) / std::max(std::sqrt(want_squares), 1e-30);
+  return result;
 }
 
-}  // namespace planwright::conformance
+}  // namespace planwright::apps
