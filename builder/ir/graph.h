@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -141,6 +143,8 @@ class Graph {
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<std::unique_ptr<Node>> nodes_;  // null where erased
   std::vector<NodeId> order_;
+  std::unordered_set<std::string> names_;           // of values
+  std::unordered_map<std::string, int> next_copy_;  // the last "#n" given to a name
 };
 
 // Users of every value at one moment.
@@ -165,8 +169,10 @@ struct Placement {
 Placement placement_of(const Graph& graph, ValueId id);
 
 // The text form used by dumps and golden tests, one node a line:
-//   %y: fp32[n, 64, floor(h/2), 56] = Conv(%x, %w; %b) {group=1 stride=2,2} [acc add load0 store]  "conv1"+"relu1"
+//   %y: fp32[n, 64, h + 1, 56] = Conv(%x, %w; %b) {group=1 stride=2,2 [3, 3]} [max(add(acc, in0), 0)]  "conv1"+"relu1"
+// The scalars stand in brackets after the attributes; what a program uses twice is named: [t0 = exp(in0); ...].
 std::string print(const Graph& graph);
+std::string print_program(const std::vector<PwInstr>& program);
 
 // Checks every rule of the graph; the first broken one as a message naming the node, empty when all hold.
 // Rules: ids in range; values defined before use; one producer; arities and params match the kind; programs valid;

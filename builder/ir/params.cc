@@ -1,0 +1,64 @@
+#include <cstring>
+#include <type_traits>
+
+#include "builder/ir/graph.h"
+
+namespace planwright::ir {
+
+Params default_params(OpKind kind) {
+  switch (kind) {
+    case OpKind::kPointwise:
+    case OpKind::kMatMul:
+    case OpKind::kReshape:
+    case OpKind::kExpand:
+    case OpKind::kTile:
+    case OpKind::kCopy:
+    case OpKind::kRange: return NoParams{};
+    case OpKind::kConv: return ConvParams{};
+    case OpKind::kConvTranspose: return ConvTransposeParams{};
+    case OpKind::kAttention: return AttentionParams{};
+    case OpKind::kPool: return PoolParams{};
+    case OpKind::kResize: return ResizeParams{};
+    case OpKind::kReduce: return ReduceParams{};
+    case OpKind::kArgReduce: return ArgReduceParams{};
+    case OpKind::kSoftmax: return SoftmaxParams{};
+    case OpKind::kLayerNorm: return LayerNormParams{};
+    case OpKind::kGroupNorm: return GroupNormParams{};
+    case OpKind::kLrn: return LrnParams{};
+    case OpKind::kCumulative: return CumulativeParams{};
+    case OpKind::kGather: return GatherParams{};
+    case OpKind::kGatherElements: return GatherElementsParams{};
+    case OpKind::kGatherND: return GatherNDParams{};
+    case OpKind::kScatterElements: return ScatterElementsParams{};
+    case OpKind::kScatterND: return ScatterNDParams{};
+    case OpKind::kTopK: return TopKParams{};
+    case OpKind::kOneHot: return OneHotParams{};
+    case OpKind::kTrilu: return TriluParams{};
+    case OpKind::kTranspose: return TransposeParams{};
+    case OpKind::kSlice: return SliceParams{};
+    case OpKind::kConcat: return ConcatParams{};
+    case OpKind::kPad: return PadParams{};
+    case OpKind::kReverseSequence: return ReverseSequenceParams{};
+    case OpKind::kFill: return FillParams{};
+    case OpKind::kRnn: return RnnParams{};
+  }
+  return NoParams{};
+}
+
+Bytes to_bytes(const Params& params) {
+  return std::visit(
+      [](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        static_assert(std::is_trivially_copyable_v<T>);
+        if constexpr (std::is_empty_v<T>) {
+          return Bytes{};
+        } else {
+          Bytes bytes(sizeof(T));
+          std::memcpy(bytes.data(), &value, sizeof(T));
+          return bytes;
+        }
+      },
+      params);
+}
+
+}  // namespace planwright::ir
