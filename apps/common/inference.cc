@@ -1,0 +1,213 @@
+#include "apps/common/inference.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <thread>
+
+#include "apps/common/console.h"
+#include "apps/common/flag_names.h"
+
+namespace planwright::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
+ir::Tensor make_tensor(const pw_binding& binding, const pw::Dims& dims) {
+  ir::Tensor tensor{static_cast<DType>(binding.dtype), dims, {}};
+  size_t bytes = size_of(tensor.dtype);
+  for (const int64_t dim : dims) bytes *= static_cast<size_t>(dim);
+  tensor.data.resize(bytes);
+  return tensor;
+}
+
+// Puts the calling thread on the index-th core of those it may use.
+void pin_to_core(int index) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int wanted = index % CPU_COUNT(&allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || wanted-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    return;
+  }
+}
+
+// What one stream's thread measured.
+struct Stream {
+  std::vector<Query> queries;
+  std::vector<LayerTime> layers;
+  uint64_t arena_bytes = 0;
+  std::exception_ptr failure;
+};
+
+struct LayerCollector {
+  bool counting = false;
+  std::vector<LayerTime>* layers;
+
+  static void on_layer(void* user, const pw_layer_event* event) {
+    auto& self = *static_cast<LayerCollector*>(user);
+    if (!self.counting) return;
+    if (event->step >= self.layers->size()) self.layers->resize(event->step + 1);
+    LayerTime& layer = (*self.layers)[event->step];
+    if (layer.ms.empty()) layer.name = event->name;
+    layer.ms.push_back(event->end_ms - event->start_ms);
+  }
+};
+
+void run_stream(const pw::Engine& engine, const InferenceOptions& options, Tensors& inputs, int index,
+                Clock::time_point begin, Stream& stream) {
+  if (options.pin) pin_to_core(index);
+  pw_context_options context = context_options(options);
+  LayerCollector collector{false, &stream.layers};
+  if (options.layer_times) {
+    context.layer_hook = LayerCollector::on_layer;
+    context.layer_hook_user = &collector;
+  }
+  BoundContext bound(engine, context, inputs);
+  stream.arena_bytes = bound.info().arena_bytes;
+  const Clock::time_point warm =
+      Clock::now() + std::chrono::microseconds(static_cast<int64_t>(options.warmup_ms * 1e3));
+  const Clock::time_point end = warm + std::chrono::microseconds(static_cast<int64_t>(options.duration_s * 1e6));
+  while (true) {
+    const Clock::time_point start = Clock::now();
+    collector.counting = start >= warm;
+    if (collector.counting && start >= end && stream.queries.size() >= static_cast<size_t>(options.iterations)) return;
+    bound.run();
+    const Clock::time_point stop = Clock::now();
+    if (!collector.counting) continue;
+    Query& query = stream.queries.emplace_back();
+    query.start_ms = ms_between(begin, start);
+    query.end_ms = ms_between(begin, stop);
+    query.compute_ms = ms_between(start, stop);
+  }
+}
+
+long involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+}  // namespace
+
+std::map<std::string, pw::Dims> input_dims(const pw::Engine& engine, const std::map<std::string, pw::Dims>& shapes,
+                                           int profile) {
+  std::map<std::string, pw::Dims> dims;
+  for (const pw_binding& binding : engine.bindings()) {
+    if (!binding.is_input) continue;
+    pw::Dims& chosen = dims[binding.name];
+    const auto given = shapes.find(binding.name);
+    chosen.resize(PW_MAX_RANK);
+    size_t rank = chosen.size();
+    pw::require(pw_engine_profile(engine.get(), static_cast<size_t>(std::max(profile, 0)), binding.name, nullptr,
+                                  chosen.data(), nullptr, &rank));
+    chosen.resize(rank);
+    if (given != shapes.end()) chosen = given->second;
+  }
+  for (const auto& [name, unused] : shapes) {
+    if (dims.count(name) != 0) continue;
+    std::vector<std::string> names;
+    for (const auto& [input, own] : dims) names.push_back(input);
+    throw UsageError(fmt::format("the engine has no input '{}'; it has: {}", name, fmt::join(names, ", ")));
+  }
+  return dims;
+}
+
+Tensors random_inputs(const pw::Engine& engine, const std::map<std::string, pw::Dims>& dims) {
+  std::mt19937 random(1);
+  Tensors inputs;
+  for (const pw_binding& binding : engine.bindings()) {
+    if (!binding.is_input) continue;
+    ir::Tensor& tensor = inputs[binding.name] = make_tensor(binding, dims.at(binding.name));
+    const size_t size = size_of(tensor.dtype), count = tensor.data.size() / size;
+    for (size_t i = 0; i < count; ++i) {
+      std::byte* element = tensor.data.data() + i * size;
+      const uint32_t bits = static_cast<uint32_t>(random());
+      if (tensor.dtype == DType::kF32) {
+        const float value = static_cast<float>(bits) * 0x1p-31f - 1;
+        std::memcpy(element, &value, size);
+      } else if (tensor.dtype == DType::kF64) {
+        const double value = bits * 0x1p-31 - 1;
+        std::memcpy(element, &value, size);
+      } else if (tensor.dtype == DType::kF16 || tensor.dtype == DType::kBF16) {
+        const uint16_t one = tensor.dtype == DType::kF16 ? 0x3C00 : 0x3F80;  // 1 or -1
+        const uint16_t value = static_cast<uint16_t>(one | (bits & 1) << 15);
+        std::memcpy(element, &value, size);
+      } else {
+        element[0] = std::byte(bits & 1);  // the rest is zero
+      }
+    }
+  }
+  return inputs;
+}
+
+BoundContext::BoundContext(const pw::Engine& engine, const pw_context_options& options, Tensors& inputs)
+    : context_(engine, &options) {
+  for (auto& [name, tensor] : inputs) {
+    context_.set_input_shape(name, tensor.dims);
+    context_.bind(name, tensor.data.data(), tensor.data.size());
+  }
+  for (const pw_binding& binding : engine.bindings()) {
+    if (binding.is_input) continue;
+    ir::Tensor& output = outputs_[binding.name] = make_tensor(binding, context_.shape(binding.name));
+    context_.bind(binding.name, output.data.data(), output.data.size());
+  }
+}
+
+pw_context_options context_options(const InferenceOptions& options) {
+  pw_context_options context{};
+  context.struct_size = sizeof context;
+  context.threads = options.threads;
+  context.profile = options.profile + 1;
+  return context;
+}
+
+Measurement measure(const pw::Engine& engine, const InferenceOptions& options, Tensors& inputs) {
+  std::vector<Stream> streams(static_cast<size_t>(options.streams));
+  const long switches = involuntary_switches();
+  const Clock::time_point begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        run_stream(engine, options, inputs, static_cast<int>(i), begin, streams[i]);
+      } catch (...) {
+        streams[i].failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  Measurement result;
+  for (Stream& stream : streams) {
+    if (stream.failure) std::rethrow_exception(stream.failure);
+    result.queries.insert(result.queries.end(), stream.queries.begin(), stream.queries.end());
+    result.arena_bytes = stream.arena_bytes;
+    if (result.layers.empty()) result.layers = std::move(stream.layers);
+  }
+  std::sort(result.queries.begin(), result.queries.end(),
+            [](const Query& a, const Query& b) { return a.start_ms < b.start_ms; });
+  double last = 0;
+  for (const Query& query : result.queries) last = std::max(last, query.end_ms);
+  result.walltime_s = (last - result.queries.front().start_ms) / 1e3;
+  // A quiet machine takes the core away a few times a second (timer, kernel threads); a busy one does so all the time.
+  result.contended = static_cast<double>(involuntary_switches() - switches) > 20 * (last / 1e3) + 10;
+  return result;
+}
+
+}  // namespace planwright::apps

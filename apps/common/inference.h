@@ -1,0 +1,77 @@
+// Measuring an engine: contexts in threads, warm-up, at least N runs and D seconds.
+#ifndef PLANWRIGHT_APPS_COMMON_INFERENCE_H_
+#define PLANWRIGHT_APPS_COMMON_INFERENCE_H_
+
+#include <map>
+#include <planwright/planwright.hpp>
+#include <string>
+#include <vector>
+
+#include "builder/ir/interpret.h"
+
+namespace planwright::apps {
+
+struct InferenceOptions {
+  int iterations = 10;       // at least so many queries a stream
+  double warmup_ms = 200;    // queries begun in it are not counted
+  double duration_s = 3;     // and at least so long
+  int streams = 1;           // contexts at once, a thread each
+  int threads = 0;           // of each context; 0: what the engine was tuned for
+  int profile = -1;          // -1: the tightest that holds the shapes
+  bool pin = false;          // stream i's calling thread to the i-th core it may use
+  bool layer_times = false;  // collect them, at some cost
+};
+
+// One query; milliseconds since the measurement began. Bindings are the caller's own buffers, so nothing is copied in
+// or out: both are 0 on a CPU.
+struct Query {
+  double start_ms = 0, end_ms = 0;
+  double in_ms = 0, compute_ms = 0, out_ms = 0;
+  double latency_ms() const { return in_ms + compute_ms + out_ms; }
+};
+
+struct LayerTime {
+  std::string name;
+  std::vector<double> ms;  // one a counted query
+};
+
+struct Measurement {
+  std::vector<Query> queries;  // by start
+  double walltime_s = 0;
+  std::vector<LayerTime> layers;
+  uint64_t arena_bytes = 0;  // of one context
+  bool contended = false;    // the process was made to wait for a core during more than a few queries
+};
+
+// Input or output tensors by binding name.
+using Tensors = std::map<std::string, ir::Tensor>;
+
+// The dims each input gets: `shapes` where given, else its static dims, else the opt of `profile` (of profile 0 when
+// -1). Throws UsageError for a name that is no input.
+std::map<std::string, pw::Dims> input_dims(const pw::Engine& engine, const std::map<std::string, pw::Dims>& shapes,
+                                           int profile);
+
+// Seeded inputs of these dims: floats in [-1, 1), integers and bools 0 or 1 (indices into anything).
+Tensors random_inputs(const pw::Engine& engine, const std::map<std::string, pw::Dims>& dims);
+
+// A context with its inputs bound and outputs allocated and bound. `inputs` must outlive it.
+class BoundContext {
+ public:
+  BoundContext(const pw::Engine& engine, const pw_context_options& options, Tensors& inputs);
+  void run() { context_.run(); }
+  const Tensors& outputs() const { return outputs_; }
+  pw_context_info info() const { return context_.info(); }
+
+ private:
+  pw::Context context_;
+  Tensors outputs_;
+};
+
+// The options that `options` mean for one context.
+pw_context_options context_options(const InferenceOptions& options);
+
+Measurement measure(const pw::Engine& engine, const InferenceOptions& options, Tensors& inputs);
+
+}  // namespace planwright::apps
+
+#endif  // PLANWRIGHT_APPS_COMMON_INFERENCE_H_
