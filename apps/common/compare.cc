@@ -75,6 +75,8 @@ std::string compare(const ir::Tensor& got, const ir::Tensor& want, double rtol, 
                      static_cast<double>(element(got, first)), static_cast<double>(element(want, first)));
 }
 
+double element_value(const ir::Tensor& tensor, size_t index) { return static_cast<double>(element(tensor, index)); }
+
 Distance distance(const ir::Tensor& got, const ir::Tensor& want) {
   const size_t count = want.data.size() / size_of(want.dtype);
   double dot = 0, got_squares = 0, want_squares = 0, error_squares = 0;

@@ -12,6 +12,9 @@ namespace planwright::apps {
 // be equal; NaN matches NaN and an infinity its own sign.
 std::string compare(const ir::Tensor& got, const ir::Tensor& want, double rtol, double atol);
 
+// One element as a double: exact but for 64-bit integers past 2^53.
+double element_value(const ir::Tensor& tensor, size_t index);
+
 // How far apart two tensors of equal type and dims are as a whole. NaN where either holds one.
 struct Distance {
   double cosine = 1;  // of the angle between them

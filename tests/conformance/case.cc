@@ -6,8 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "builder/onnx/tensor_data.h"
-#include "onnx/onnx_pb.h"
+#include "builder/onnx/test_tensor.h"
 #include "schemas/types/error.h"
 
 namespace planwright::conformance {
@@ -32,21 +31,12 @@ void read_meta(const fs::path& file, Case& one) {
   }
 }
 
-ir::Tensor read_tensor_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  onnx::TensorProto proto;
-  if (!proto.ParseFromIstream(&stream) || proto.data_type() == onnx::TensorProto::UNDEFINED) {
-    throw Error(StatusCode::kUnsupported, fmt::format("{} holds no tensor (a sequence or optional?)", file.string()));
-  }
-  return builder::read_tensor(proto, file.filename().string());
-}
-
 std::vector<ir::Tensor> read_numbered(const fs::path& folder, const char* prefix) {
   std::vector<ir::Tensor> tensors;
   for (int i = 0;; ++i) {
     const fs::path file = folder / fmt::format("{}_{}.pb", prefix, i);
     if (!fs::exists(file)) return tensors;
-    tensors.push_back(read_tensor_file(file));
+    tensors.push_back(builder::read_tensor_file(file.string()));
   }
 }
 

@@ -1,0 +1,107 @@
+#include "apps/runengine/exports.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "apps/common/compare.h"
+#include "apps/common/shape_spec.h"
+#include "apps/common/statistics.h"
+#include "schemas/types/error.h"
+
+namespace planwright::apps {
+namespace {
+
+void write_json(const nlohmann::json& json, const std::string& path) {
+  std::ofstream stream(path);
+  stream << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  stream.close();
+  if (!stream) throw Error(StatusCode::kIo, fmt::format("cannot write {}", path));
+}
+
+std::vector<double> values_of(const ir::Tensor& tensor) {
+  std::vector<double> values(tensor.data.size() / size_of(tensor.dtype));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = element_value(tensor, i);
+  return values;
+}
+
+}  // namespace
+
+void export_times(const Measurement& measurement, const std::string& path) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Query& query : measurement.queries) {
+    list.push_back({{"startMs", query.start_ms},
+                    {"endMs", query.end_ms},
+                    {"inMs", query.in_ms},
+                    {"computeMs", query.compute_ms},
+                    {"outMs", query.out_ms},
+                    {"latencyMs", query.latency_ms()}});
+  }
+  write_json(list, path);
+}
+
+void export_profile(const Measurement& measurement, const std::string& path) {
+  double total = 0;
+  for (const LayerTime& layer : measurement.layers) total += std::accumulate(layer.ms.begin(), layer.ms.end(), 0.0);
+  nlohmann::json list = nlohmann::json::array({{{"count", measurement.queries.size()}}});
+  for (const LayerTime& layer : measurement.layers) {
+    if (layer.ms.empty()) continue;
+    const double sum = std::accumulate(layer.ms.begin(), layer.ms.end(), 0.0);
+    const Summary summary = summarise(layer.ms, {});
+    list.push_back({{"name", layer.name},
+                    {"timeMs", sum},
+                    {"averageMs", summary.mean},
+                    {"medianMs", summary.median},
+                    {"percentage", 100 * sum / total}});
+  }
+  write_json(list, path);
+}
+
+void export_output(const Tensors& outputs, const std::string& path) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, tensor] : outputs) {
+    list.push_back({{"name", name}, {"dimensions", format_dims(tensor.dims)}, {"values", values_of(tensor)}});
+  }
+  write_json(list, path);
+}
+
+void print_output(const Tensors& outputs) {
+  for (const auto& [name, tensor] : outputs) {
+    fmt::print("{}: {} {}\n{:g}\n", name, planwright::name_of(tensor.dtype), format_dims(tensor.dims),
+               fmt::join(values_of(tensor), " "));
+  }
+}
+
+void print_engine(const pw::Engine& engine, bool header, bool layers) {
+  const size_t profiles = pw_engine_profile_count(engine.get());
+  if (header) {
+    const pw_engine_info info = engine.info();
+    fmt::print("Engine by {}, tuned on {} for {} threads\nFile: {} bytes, weights: {} bytes\n", info.producer,
+               info.device, info.tuned_threads, info.file_bytes, info.weight_bytes);
+    for (const pw_binding& binding : engine.bindings()) {
+      fmt::print("{} '{}': {} {}\n", binding.is_input ? "Input" : "Output", binding.name,
+                 planwright::name_of(static_cast<DType>(binding.dtype)),
+                 format_dims({binding.dims, binding.dims + binding.rank}));
+      for (size_t profile = 0; binding.is_input && profile < profiles; ++profile) {
+        pw::Dims min(PW_MAX_RANK), opt(PW_MAX_RANK), max(PW_MAX_RANK);
+        size_t rank = PW_MAX_RANK;
+        pw::require(pw_engine_profile(engine.get(), profile, binding.name, min.data(), opt.data(), max.data(), &rank));
+        for (pw::Dims* dims : {&min, &opt, &max}) dims->resize(rank);
+        fmt::print("  profile {}: min {} opt {} max {}\n", profile, format_dims(min), format_dims(opt),
+                   format_dims(max));
+      }
+    }
+  }
+  for (size_t profile = 0; layers && profile < profiles; ++profile) {
+    fmt::print("Layers of profile {}:\n", profile);
+    for (size_t step = 0; step < pw_engine_step_count(engine.get(), profile); ++step) {
+      pw_step_info info;
+      pw::require(pw_engine_step(engine.get(), profile, step, &info));
+      fmt::print("  {:4} {:14} {:32} {:10.2f} us  {}\n", step, info.op, info.tactic, info.tuned_us, info.name);
+    }
+  }
+}
+
+}  // namespace planwright::apps

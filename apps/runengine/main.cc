@@ -1,0 +1,69 @@
+// runengine: runs an engine file and reports what it costs.
+#include <fmt/format.h>
+
+#include "apps/common/console.h"
+#include "apps/common/inference.h"
+#include "apps/common/npy.h"
+#include "apps/common/report.h"
+#include "apps/runengine/exports.h"
+#include "apps/runengine/load_inputs.h"
+#include "apps/runengine/options.h"
+#include "apps/runengine/test_data.h"
+
+namespace planwright::apps {
+namespace {
+
+// One run for its outputs.
+void save_outputs(const pw::Engine& engine, const RunOptions& options, Tensors& inputs) {
+  BoundContext bound(engine, context_options(options.inference), inputs);
+  bound.run();
+  if (!options.save_outputs.empty()) {
+    write_npz(options.save_outputs, {bound.outputs().begin(), bound.outputs().end()});
+  }
+  if (!options.export_output.empty()) export_output(bound.outputs(), options.export_output);
+  if (options.dump_output) print_output(bound.outputs());
+}
+
+// Measures, with layers in the same run or in one of their own.
+void measure_and_report(const pw::Engine& engine, const RunOptions& options, Tensors& inputs) {
+  const bool profile = options.dump_profile || !options.export_profile.empty();
+  InferenceOptions inference = options.inference;
+  inference.layer_times = profile && !options.separate_profile_run;
+  Measurement measurement = measure(engine, inference, inputs);
+  if (!options.quiet) print_report(engine, measurement, inputs, options.report);
+  if (!options.export_times.empty()) export_times(measurement, options.export_times);
+  if (!profile) return;
+  if (options.separate_profile_run) {
+    inference.layer_times = true;
+    measurement = measure(engine, inference, inputs);
+  }
+  if (options.dump_profile && !options.quiet) print_layer_times(measurement);
+  if (!options.export_profile.empty()) export_profile(measurement, options.export_profile);
+}
+
+int run_main(int argc, char** argv) {
+  const std::optional<RunOptions> parsed = parse_options(argc, argv);
+  if (!parsed) return kExitPassed;
+  const RunOptions& options = *parsed;
+  const pw::Engine engine(options.engine);  // verifies every byte
+  if (options.verify && !options.quiet) fmt::print("{}: every byte checks\n", options.engine);
+  if (options.inspect || options.dump_layer_info) {
+    print_engine(engine, options.inspect, true);
+  }
+  if (options.verify || options.inspect) return kExitPassed;
+  if (!options.test_data.empty()) return run_test_data(engine, options) ? kExitPassed : kExitFailed;
+
+  Tensors inputs = load_inputs(engine, options.input_files, options.shapes, options.inference.profile);
+  if (!options.save_outputs.empty() || !options.export_output.empty() || options.dump_output) {
+    save_outputs(engine, options, inputs);
+  }
+  measure_and_report(engine, options, inputs);
+  return kExitPassed;
+}
+
+}  // namespace
+}  // namespace planwright::apps
+
+int main(int argc, char** argv) {
+  return planwright::apps::run_program("runengine", argc, argv, [&] { return planwright::apps::run_main(argc, argv); });
+}
