@@ -29,23 +29,23 @@ class Inference {
       case OpKind::kPool: return pool();
       case OpKind::kReduce: return {reduce(node_.as<ReduceParams>().axes)};
       case OpKind::kArgReduce: return {reduce(1u << axis(node_.as<ArgReduceParams>().axis))};
-      case OpKind::kSoftmax: return same_as_input(axis(node_.as<SoftmaxParams>().axis));
+      case OpKind::kSoftmax: return like_input_along(node_.as<SoftmaxParams>().axis);
       case OpKind::kLayerNorm: return layer_norm();
       case OpKind::kGroupNorm: return group_norm();
-      case OpKind::kLrn: return same_as_input(0, 2);
-      case OpKind::kCumulative: return same_as_input(axis(node_.as<CumulativeParams>().axis));
+      case OpKind::kLrn: return like_input(2);
+      case OpKind::kCumulative: return like_input_along(node_.as<CumulativeParams>().axis);
       case OpKind::kGather: return {gather()};
       case OpKind::kGatherElements: return {gather_elements()};
       case OpKind::kGatherND: return {gather_nd()};
       case OpKind::kScatterElements: return scatter_elements();
-      case OpKind::kScatterND: return same_as_input(0, 1);
+      case OpKind::kScatterND: return like_input(1);
       case OpKind::kTopK: axis(node_.as<TopKParams>().axis); return open();
       case OpKind::kOneHot: axis(node_.as<OneHotParams>().axis, dims(0).size() + 1); return open();
-      case OpKind::kTrilu: return same_as_input(0, 2);
+      case OpKind::kTrilu: return like_input(2);
       case OpKind::kTranspose: return {transpose()};
       case OpKind::kConcat: return {concat()};
-      case OpKind::kCopy: return same_as_input(0);
-      case OpKind::kReverseSequence: return same_as_input(0, 2);
+      case OpKind::kCopy: return like_input();
+      case OpKind::kReverseSequence: return like_input(2);
       case OpKind::kRnn: return rnn();
       case OpKind::kResize:
       case OpKind::kReshape:
@@ -54,7 +54,8 @@ class Inference {
       case OpKind::kPad:
       case OpKind::kTile:
       case OpKind::kFill:
-      case OpKind::kRange: return open();
+      case OpKind::kRange:
+      case OpKind::kShapeValues: return open();
     }
     return open();
   }
@@ -91,9 +92,14 @@ class Inference {
     guards_->push_back({true, a, b, node_.name, what});
   }
 
-  // Output dims like the first input's, which has at least `rank` axes; the first argument is an axis already checked.
-  Dims same_as_input(int /*axis*/, size_t rank = 0) const {
-    require_rank(0, rank);
+  // Output dims like those of the first input, which has `least_rank` axes or more.
+  Dims like_input(size_t least_rank = 0) const {
+    require_rank(0, least_rank);
+    return {dims(0)};
+  }
+  // The same for an operator along an axis.
+  Dims like_input_along(int at) const {
+    axis(at);
     return {dims(0)};
   }
 
@@ -342,7 +348,8 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
       if (node.program.empty() && is_float(type_of(0))) types[0] = type_of(0);
       return types;
     case OpKind::kLayerNorm: types[0] = type_of(0); return types;
-    case OpKind::kArgReduce: types[0] = DType::kI64; return types;
+    case OpKind::kArgReduce:
+    case OpKind::kShapeValues: types[0] = DType::kI64; return types;
     case OpKind::kPool:
     case OpKind::kTopK:
       types[0] = type_of(0);

@@ -41,6 +41,7 @@ Params default_params(OpKind kind) {
     case OpKind::kReverseSequence: return ReverseSequenceParams{};
     case OpKind::kFill: return FillParams{};
     case OpKind::kRnn: return RnnParams{};
+    case OpKind::kShapeValues: return ShapeValuesParams{};
   }
   return NoParams{};
 }

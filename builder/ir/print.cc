@@ -132,6 +132,8 @@ struct Attributes {
                        p.directions == 2 ? " bidirectional" : "", p.reverse != 0 ? " reverse" : "");
   }
 
+  std::string operator()(const ShapeValuesParams&) const { return ""; }
+
   static std::string reduction(ScatterReduction kind) {
     return pick({"", " add", " mul", " max", " min"}, static_cast<int>(kind));
   }
