@@ -16,13 +16,13 @@ MIB = 1 << 20
 
 def lower_bound(buffers):
     """The largest sum of (rounded) sizes alive at one step."""
-    steps = range(max((buffer["last"] for buffer in buffers), default=0) + 1)
-    return max((sum(b["size"] for b in buffers if b["first"] <= step <= b["last"]) for step in steps), default=0)
+    steps = range(max((buffer["Last"] for buffer in buffers), default=0) + 1)
+    return max((sum(b["Size"] for b in buffers if b["First"] <= step <= b["Last"]) for step in steps), default=0)
 
 
 def overlaps(a, b):
-    return (a["first"] <= b["last"] and b["first"] <= a["last"] and
-            a["offset"] < b["offset"] + b["size"] and b["offset"] < a["offset"] + a["size"])
+    return (a["First"] <= b["Last"] and b["First"] <= a["Last"] and
+            a["Offset"] < b["Offset"] + b["Size"] and b["Offset"] < a["Offset"] + a["Size"])
 
 
 def main(build, models, name):
@@ -32,7 +32,7 @@ def main(build, models, name):
     arena = json.loads(info.read_text())["Arena"][0]
     buffers, bound = arena["Buffers"], lower_bound(arena["Buffers"])
     assert not any(overlaps(a, b) for i, a in enumerate(buffers) for b in buffers[:i]), "live buffers overlap"
-    assert all(b["offset"] + b["size"] <= arena["Size"] for b in buffers), "a buffer lies past the arena's end"
+    assert all(b["Offset"] + b["Size"] <= arena["Size"] for b in buffers), "a buffer lies past the arena's end"
 
     command = [bench.build / "bin/runengine", f"--loadEngine={file}", "--warmUp=0", "--duration=0", "--iterations=3"]
     report = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,131 @@
+#include "apps/buildengine/layer_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "schemas/types/checked.h"
+#include "schemas/types/error.h"
+#include "tactics/kernels/op.h"
+
+namespace planwright::apps {
+namespace {
+
+using planfmt::ExprModel;
+using planfmt::ExprOp;
+using planfmt::PlanModel;
+using planfmt::ProgramModel;
+using planfmt::StepModel;
+using planfmt::StorageKind;
+using planfmt::TensorModel;
+
+std::string format_expr(const PlanModel& plan, uint32_t index) {
+  const ExprModel& expr = plan.expressions[index];
+  const auto pair = [&](const char* form) {
+    return fmt::format(fmt::runtime(form), format_expr(plan, expr.a), format_expr(plan, expr.b));
+  };
+  switch (expr.op) {
+    case ExprOp::kConstant: return std::to_string(expr.value);
+    case ExprOp::kSymbol: {
+      const planfmt::SymbolModel& symbol = plan.symbols[static_cast<size_t>(expr.value)];
+      return fmt::format("{}[{}]", plan.bindings[symbol.source].name, symbol.element);
+    }
+    case ExprOp::kAdd: return pair("({} + {})");
+    case ExprOp::kSub: return pair("({} - {})");
+    case ExprOp::kMul: return pair("({} * {})");
+    case ExprOp::kFloorDiv: return pair("floor({} / {})");
+    case ExprOp::kCeilDiv: return pair("ceil({} / {})");
+    case ExprOp::kMod: return pair("({} mod {})");
+    case ExprOp::kMin: return pair("min({}, {})");
+    case ExprOp::kMax: return pair("max({}, {})");
+  }
+  return "?";
+}
+
+nlohmann::json describe_operands(const PlanModel& plan, const ProgramModel& program, const std::vector<int32_t>& ids) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const int32_t id : ids) {
+    if (id < 0) continue;
+    const TensorModel& tensor = program.tensors[static_cast<size_t>(id)];
+    nlohmann::json dims = nlohmann::json::array(), strides = nlohmann::json::array();
+    for (const uint32_t dim : tensor.dims) dims.push_back(format_expr(plan, dim));
+    for (const uint32_t stride : tensor.strides) strides.push_back(format_expr(plan, stride));
+    list.push_back(
+        {{"Name", tensor.name}, {"Type", name_of(tensor.dtype)}, {"Dimensions", dims}, {"Strides", strides}});
+  }
+  return list;
+}
+
+std::string precision_of(const ProgramModel& program, const StepModel& step) {
+  return step.outputs.empty() || step.outputs[0] < 0
+             ? "none"
+             : name_of(program.tensors[static_cast<size_t>(step.outputs[0])].dtype);
+}
+
+nlohmann::json describe_layer(const PlanModel& plan, const ProgramModel& program, const StepModel& step) {
+  return {{"Name", step.name},
+          {"LayerType", name_of(static_cast<OpKind>(step.op))},
+          {"Profile", program.profile},
+          {"Inputs", describe_operands(plan, program, step.inputs)},
+          {"Outputs", describe_operands(plan, program, step.outputs)},
+          {"TacticName", plan.kernels[step.kernel].name},
+          {"TacticParams", step.tactic},
+          {"Precision", precision_of(program, step)},
+          {"TimeUs", step.time_us},
+          {"Onnx", step.onnx}};
+}
+
+nlohmann::json describe_arena(const ProgramModel& program) {
+  struct Life {
+    int first = -1, last = -1;
+  };
+  std::vector<Life> lives(program.storages.size());
+  const auto touch = [&](uint32_t storage, int step) {
+    Life& life = lives[storage];
+    if (life.first < 0) life.first = step;
+    life.last = step;
+  };
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const StepModel& step = program.steps[s];
+    for (const std::vector<int32_t>* ids : {&step.inputs, &step.outputs}) {
+      for (const int32_t id : *ids) {
+        if (id >= 0) touch(program.tensors[static_cast<size_t>(id)].storage, static_cast<int>(s));
+      }
+    }
+    if (step.workspace >= 0) touch(static_cast<uint32_t>(step.workspace), static_cast<int>(s));
+  }
+  nlohmann::json buffers = nlohmann::json::array();
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const planfmt::StorageModel& storage = program.storages[i];
+    if (storage.kind != StorageKind::kArena || lives[i].first < 0) continue;
+    buffers.push_back({{"Offset", storage.offset},
+                       {"Size", align_up(storage.size, 64)},
+                       {"First", lives[i].first},
+                       {"Last", lives[i].last}});
+  }
+  return {{"Profile", program.profile},
+          {"Size", program.arena_size},
+          {"ScratchPerWorker", program.scratch_per_worker},
+          {"Buffers", buffers}};
+}
+
+}  // namespace
+
+void export_layer_info(const PlanModel& plan, const std::string& path) {
+  nlohmann::json layers = nlohmann::json::array(), arena = nlohmann::json::array(), bindings = nlohmann::json::array();
+  for (const ProgramModel& program : plan.programs) {
+    for (const StepModel& step : program.steps) layers.push_back(describe_layer(plan, program, step));
+    arena.push_back(describe_arena(program));
+  }
+  for (const planfmt::BindingModel& binding : plan.bindings) bindings.push_back(binding.name);
+  std::ofstream stream(path);
+  stream << nlohmann::json{{"Layers", layers}, {"Bindings", bindings}, {"Arena", arena}}.dump(
+                1, ' ', false, nlohmann::json::error_handler_t::replace)
+         << '\n';
+  stream.close();
+  if (!stream) throw Error(StatusCode::kIo, fmt::format("cannot write {}", path));
+}
+
+}  // namespace planwright::apps

@@ -1,0 +1,210 @@
+#include "apps/buildengine/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <planwright/planwright.hpp>
+
+#include "apps/common/console.h"
+#include "apps/common/flag_names.h"
+#include "schemas/types/error.h"
+#include "tactics/fingerprint.h"
+#include "tactics/kernels/cpu.h"
+#include "tactics/kernels/registry.h"
+
+namespace planwright::apps {
+namespace {
+
+const std::vector<KnownFlag> kNotHere = {
+    {"--fp16", "engines compute in fp32 so far"},
+    {"--bf16", "engines compute in fp32 so far"},
+    {"--int8", "engines compute in fp32 so far; int8 with calibration is not built yet"},
+    {"--best", "engines compute in fp32 so far"},
+    {"--calibData", "it belongs to --int8, which is not built yet"},
+    {"--calibrator", "it belongs to --int8, which is not built yet"},
+    {"--calib", "it belongs to --int8, which is not built yet"},
+    {"--evalData", "it belongs to --int8, which is not built yet"},
+    {"--maxDrop", "it belongs to --int8, which is not built yet"},
+    {"--weightOnly", "weights are stored in fp32 so far"},
+    {"--layerPrecisions", "engines compute in fp32 so far"},
+    {"--layerOutputTypes", "engines compute in fp32 so far"},
+    {"--precisionConstraints", "engines compute in fp32 so far"},
+    {"--errorOnTimingCacheMiss", "use --builderOptimizationLevel=0 for builds that time nothing"},
+    {"--budget", "use --builderOptimizationLevel and --avgTiming to shorten the search"},
+    {"--contexts", "tactics are tuned for one context at a time so far"},
+    {"--maxTactics", "use --tacticSources to limit the search"},
+    {"--algorithms", "use --tacticSources to limit the search"},
+    {"--device", "engines are built for the CPU so far"},
+    {"--stripWeights", "engines hold their weights so far"},
+    {"--refitFromOnnx", "engines hold their weights so far"},
+    {"--plugins", "custom operators are not built yet"},
+    {"--exportGraph", "--exportLayerInfo writes the layers as JSON"},
+    {"--report", "--exportLayerInfo writes the layers as JSON"},
+    {"--explain", "--verbose and --exportLayerInfo show what was chosen"},
+    {"--verifyReproducible", "build twice with one --timingCacheFile and compare the files"},
+    {"--logFormat", "logs are text so far"},
+    {"--workspace", "use --memPoolSize=workspace:N"},
+    {"--timeout", "use --builderOptimizationLevel to shorten the search"},
+    {"--loadEngine", "runengine runs engines"},
+};
+
+// Shape flags belong to the profile that the last --profile before them names, so their order matters.
+std::vector<ShapeFlags> collect_profiles(const CLI::App& app) {
+  std::map<int, ShapeFlags> profiles;
+  std::map<std::string, size_t> used;
+  int current = 0;
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string flag = option->get_name();
+    if (flag != "--profile" && flag != "--shapes" && flag != "--minShapes" && flag != "--optShapes" &&
+        flag != "--maxShapes") {
+      continue;
+    }
+    const std::string& value = option->results()[used[flag]++];
+    if (flag == "--profile") {
+      current = std::stoi(value);
+      profiles[current];
+      continue;
+    }
+    ShapeFlags& one = profiles[current];
+    std::vector<ShapeSpec>& part = flag == "--shapes"      ? one.fixed
+                                   : flag == "--minShapes" ? one.min
+                                   : flag == "--optShapes" ? one.opt
+                                                           : one.max;
+    for (ShapeSpec& spec : parse_shapes(value, flag)) part.push_back(std::move(spec));
+  }
+  std::vector<ShapeFlags> list;
+  for (auto& [index, flags] : profiles) {
+    if (index != static_cast<int>(list.size())) {
+      throw UsageError(
+          fmt::format("--profile={} without --profile={}: indices are contiguous from 0", index, list.size()));
+    }
+    list.push_back(std::move(flags));
+  }
+  if (list.empty()) list.emplace_back();
+  return list;
+}
+
+Isa parse_isa(const std::string& text) {
+  const Isa have = detect_isa();
+  if (text == "native") return have;
+  if (text.find('+') != std::string::npos) {
+    throw UsageError("--isa: several instruction sets in one engine are not built yet; name one");
+  }
+  for (int i = 0; i < kIsaCount; ++i) {
+    const Isa isa = static_cast<Isa>(i);
+    if (text != planwright::name_of(isa)) continue;
+    if (isa > have) {
+      throw Error(StatusCode::kIncompatible,
+                  fmt::format("--isa={}: this CPU has {} at most, and tactics are timed on it", text,
+                              planwright::name_of(have)));
+    }
+    return isa;
+  }
+  throw UsageError(fmt::format("--isa: '{}' is none of native, reference, baseline, avx2, avx512, avx512vnni", text));
+}
+
+// The names that --tacticSources may use: what kernel names begin with.
+std::vector<std::string> tactic_sources() {
+  std::vector<std::string> names;
+  int count = 0;
+  const KernelTable* const* tables = kernel_tables(&count);
+  for (int t = 0; t < count; ++t) {
+    for (int k = 0; k < tables[t]->count; ++k) {
+      const std::string name = tables[t]->kernels[k].name;
+      names.push_back(name.substr(0, name.find('_')));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::string> parse_sources(const std::vector<std::string>& parts) {
+  const std::vector<std::string> known = tactic_sources();
+  std::vector<std::string> excluded;
+  for (const std::string& part : parts) {
+    const std::string name = part.substr(std::min<size_t>(part.size(), 1));
+    if (part.empty() || (part[0] != '+' && part[0] != '-')) {
+      throw UsageError(fmt::format("--tacticSources: write +NAME or -NAME, not '{}'", part));
+    }
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw UsageError(
+          fmt::format("--tacticSources: there is no source '{}'; there are: {}", name, fmt::join(known, ", ")));
+    }
+    if (name == "reference") throw UsageError("--tacticSources: reference kernels are the last resort and stay");
+    std::erase(excluded, name);
+    if (part[0] == '-') excluded.push_back(name);
+  }
+  return excluded;
+}
+
+void parse_pools(const std::string& text, EngineOptions& options) {
+  for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
+    if (pool == "workspace") {
+      options.search.workspace_limit = parse_size(size, "--memPoolSize");
+    } else if (pool == "arena") {
+      options.arena_limit = parse_size(size, "--memPoolSize");
+    } else {
+      throw UsageError(fmt::format("--memPoolSize: there is no pool '{}'; there are workspace and arena", pool));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<EngineOptions> parse_options(int argc, char** argv) {
+  EngineOptions options;
+  std::vector<std::string> ignored_by_cli, sources;
+  std::string isa = "native", pools;
+  CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
+  app.set_version_flag("--version", std::string("buildengine ") + pw_version());
+  app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
+  app.add_option("--saveEngine", options.save_engine, "where the engine goes");
+  for (const auto& [flag, help] :
+       {std::pair("--shapes", "static shapes, name:1x3x224x224,..."),
+        std::pair("--minShapes", "least shapes of the profile"), std::pair("--optShapes", "shapes to tune for"),
+        std::pair("--maxShapes", "largest shapes of the profile")}) {
+    app.add_option(flag, ignored_by_cli, help)->expected(1)->take_all();
+  }
+  app.add_option("--profile", ignored_by_cli, "the profile that the shape flags after it belong to")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::Range(0, 63));
+  app.add_option("--timingCacheFile", options.search.timing_cache_path,
+                 "timing cache: read, and extended under a lock");
+  app.add_option("--threads", options.search.threads, "threads to tune for (default: the cores this process may use)")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--isa", isa, "highest instruction set: native, baseline, avx2, avx512, avx512vnni");
+  app.add_option("--avgTiming", options.search.avg_timing, "runs each timed tactic at least gets (8)")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--builderOptimizationLevel", options.search.optimization_level,
+                 "0: nothing timed ... 3: default ... 5: exhaustive")
+      ->check(CLI::Range(0, 5));
+  app.add_option("--memPoolSize", pools, "caps: workspace:N[,arena:N], MiB or with B, K, M, G");
+  app.add_option("--tacticSources", sources, "kernel families to switch off and on: -NAME,+NAME")->delimiter(',');
+  app.add_option("--exportLayerInfo", options.export_layer_info, "write the engine's layers to this JSON file");
+  app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
+  app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
+  app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");
+  app.add_flag("--verbose", options.verbose, "say what each pass and search did");
+  app.add_flag("--quiet", options.quiet, "no report and no progress");
+  options.search.threads = tactics::usable_cores();
+  if (!parse_flags(app, argc, argv, kNotHere)) return std::nullopt;
+
+  options.profiles = collect_profiles(app);
+  options.has_shapes =
+      !(options.profiles.size() == 1 && options.profiles[0].fixed.empty() && options.profiles[0].min.empty() &&
+        options.profiles[0].opt.empty() && options.profiles[0].max.empty());
+  options.search.isa = parse_isa(isa);
+  options.search.excluded_sources = parse_sources(sources);
+  if (!pools.empty()) parse_pools(pools, options);
+  if (options.dry_run) options.search.optimization_level = 0;
+  if (options.save_engine.empty() && !options.check && !options.dry_run) {
+    throw UsageError("--saveEngine is missing: say where the engine goes (or use --check or --dryRun)");
+  }
+  return options;
+}
+
+}  // namespace planwright::apps

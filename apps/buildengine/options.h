@@ -1,0 +1,31 @@
+// buildengine's command line.
+#ifndef PLANWRIGHT_APPS_BUILDENGINE_OPTIONS_H_
+#define PLANWRIGHT_APPS_BUILDENGINE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/buildengine/profiles.h"
+#include "tactics/select.h"
+
+namespace planwright::apps {
+
+struct EngineOptions {
+  std::string onnx, save_engine;
+  std::vector<ShapeFlags> profiles;  // at least one
+  bool has_shapes = false;           // any shape flag was given
+  tactics::SearchOptions search;
+  uint64_t arena_limit = UINT64_MAX;
+  std::string export_layer_info;
+  bool check = false, dry_run = false, skip_inference = false;
+  bool verbose = false, quiet = false;
+};
+
+// Throws UsageError, or Error(kIncompatible) for an --isa that this CPU cannot time; nothing after --help or --version.
+std::optional<EngineOptions> parse_options(int argc, char** argv);
+
+}  // namespace planwright::apps
+
+#endif  // PLANWRIGHT_APPS_BUILDENGINE_OPTIONS_H_

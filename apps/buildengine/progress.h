@@ -1,0 +1,33 @@
+// What a long build says while it runs, and how it is interrupted.
+#ifndef PLANWRIGHT_APPS_BUILDENGINE_PROGRESS_H_
+#define PLANWRIGHT_APPS_BUILDENGINE_PROGRESS_H_
+
+#include <cstddef>
+#include <string>
+
+namespace planwright::apps {
+
+// Lines on stderr: one that rewrites itself on a terminal, one each tenth of the way in a log. Silent when quiet.
+class Progress {
+ public:
+  Progress(bool quiet, bool verbose);
+  ~Progress();
+  void say(const std::string& text);     // always, unless quiet
+  void detail(const std::string& text);  // only when verbose
+  void warn(const std::string& text);    // also when quiet
+  void tuning(size_t done, size_t total, const std::string& layer);
+
+ private:
+  void end_line();
+  bool quiet_, verbose_, terminal_;
+  bool line_open_ = false;
+  size_t last_tenth_ = 0;
+};
+
+// From now on SIGINT and SIGTERM set a flag instead of ending the process.
+void catch_interrupts();
+bool interrupted();
+
+}  // namespace planwright::apps
+
+#endif  // PLANWRIGHT_APPS_BUILDENGINE_PROGRESS_H_
