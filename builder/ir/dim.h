@@ -86,6 +86,8 @@ bool proven_equal(Dim a, Dim b);
 bool proven_different(Dim a, Dim b);
 bool proven_at_most(Dim a, Dim b);
 bool proven_divisible(Dim a, Dim by);
+// Whether a = q * b for some expression q; b may have any sign.
+bool is_multiple(Dim a, Dim b);
 
 // The value under an assignment of every symbol. Throws Error(kInvalid) on overflow or a zero divisor.
 int64_t evaluate(Dim dim, const std::function<int64_t(int symbol_index)>& value_of);

@@ -237,4 +237,12 @@ bool proven_divisible(Dim a, Dim by) {
   }
 }
 
+bool is_multiple(Dim a, Dim b) {
+  try {
+    return divide_exactly(poly_of(a), poly_of(b)).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace planwright::ir

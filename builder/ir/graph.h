@@ -127,6 +127,9 @@ class Graph {
                  NodeId before = kNone);
   Node& node(NodeId id) { return *nodes_[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return *nodes_[static_cast<size_t>(id)]; }
+  int32_t node_count() const { return static_cast<int32_t>(nodes_.size()); }  // erased ones included
+  // Whether `id` is a node's and the node was not erased.
+  bool has_node(NodeId id) const { return id >= 0 && id < node_count() && nodes_[static_cast<size_t>(id)] != nullptr; }
   const std::vector<NodeId>& order() const { return order_; }
   void set_order(std::vector<NodeId> order) { order_ = std::move(order); }
   void erase_node(NodeId id);  // its outputs stay, without a producer

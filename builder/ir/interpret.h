@@ -20,8 +20,8 @@ struct Tensor {
 // broken guard, kPrecondition from a kernel.
 std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs);
 
-// Runs one node on dense tensors (null for an optional input not given), with its scalars
-// and output dims evaluated already.
+// Runs one node on dense tensors (null for an optional input not given), with its scalars and output dims evaluated
+// already. What stands for an output that is kNone is undefined. Throws Error as the kernel's validate() and run() fail.
 std::vector<Tensor> run_reference(const Node& node, const std::vector<const Tensor*>& inputs,
                                   const std::vector<int64_t>& scalars, const std::vector<DType>& output_types,
                                   const std::vector<std::vector<int64_t>>& output_dims);

@@ -1,0 +1,233 @@
+#include "builder/ir/interpret.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "schemas/types/error.h"
+#include "tactics/kernels/executor.h"
+#include "tactics/kernels/registry.h"
+
+namespace planwright::ir {
+namespace {
+
+constexpr size_t kAlignment = 64;  // what kernels ask of workspace and scratch
+
+struct AlignedDelete {
+  void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t(kAlignment)); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, AlignedDelete>;
+
+AlignedBytes allocate(size_t bytes) {
+  return AlignedBytes(bytes == 0 ? nullptr
+                                 : static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment))));
+}
+
+TensorView view_of(DType dtype, const std::vector<int64_t>& dims, void* data) {
+  TensorView view;
+  view.data = data;
+  view.dtype = dtype;
+  view.rank = static_cast<int32_t>(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    view.dims[i] = dims[i];
+    view.strides[i] = stride;
+    stride *= dims[i];
+  }
+  return view;
+}
+
+// 0 where a dim is; throws where the size overflows.
+size_t bytes_of(DType dtype, const std::vector<int64_t>& dims, const std::string& layer) {
+  size_t bytes = size_of(dtype);
+  for (int64_t dim : dims) {
+    if (dim < 0) throw Error(StatusCode::kInvalid, fmt::format("{}: a dim is {}", layer, dim));
+  }
+  for (int64_t dim : dims) {
+    if (dim == 0) return 0;
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(dim), &bytes)) {
+      throw Error(StatusCode::kResource, fmt::format("{}: a tensor's size overflows", layer));
+    }
+  }
+  return bytes;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Graph& graph, const std::vector<Tensor>& inputs) : graph_(graph), inputs_(inputs) {
+    const auto count = static_cast<size_t>(graph.value_count());
+    computed_.resize(count);
+    tensors_.resize(count, nullptr);
+    readers_.resize(count, 0);
+  }
+
+  std::vector<Tensor> run() {
+    check_inputs();
+    check_guards();
+    load_constants();
+    for (NodeId id : graph_.order()) {
+      for (ValueId input : graph_.node(id).inputs) {
+        if (input != kNone) ++readers_[static_cast<size_t>(input)];
+      }
+    }
+    for (ValueId id : graph_.outputs) ++readers_[static_cast<size_t>(id)];
+    for (NodeId id : graph_.order()) run_node(graph_.node(id));
+    std::vector<Tensor> outputs;
+    for (ValueId id : graph_.outputs) outputs.push_back(*tensors_[static_cast<size_t>(id)]);
+    return outputs;
+  }
+
+ private:
+  int64_t value_of(int index) const {
+    const Symbol& symbol = graph_.expr_pool()->symbols().at(static_cast<size_t>(index));
+    if (symbol.origin != SymbolOrigin::kStepResult && symbol.source >= 0 &&
+        static_cast<size_t>(symbol.source) < inputs_.size()) {
+      const Tensor& input = inputs_[static_cast<size_t>(symbol.source)];
+      const auto element = static_cast<size_t>(symbol.element);
+      if (symbol.origin == SymbolOrigin::kInputDim && element < input.dims.size()) return input.dims[element];
+      if (symbol.origin == SymbolOrigin::kInputValue && input.dtype == DType::kI64 &&
+          element < input.data.size() / sizeof(int64_t)) {
+        int64_t value = 0;
+        std::memcpy(&value, input.data.data() + element * sizeof(value), sizeof(value));
+        return value;
+      }
+    }
+    throw Error(StatusCode::kInvalid, fmt::format("nothing gives symbol {} a value", symbol.name));
+  }
+
+  int64_t evaluate(Dim dim) const {
+    return ir::evaluate(dim, [this](int index) { return value_of(index); });
+  }
+
+  std::vector<int64_t> evaluate(const Shape& shape) const {
+    std::vector<int64_t> dims;
+    for (Dim dim : shape) dims.push_back(evaluate(dim));
+    return dims;
+  }
+
+  void check_inputs() {
+    if (inputs_.size() != graph_.inputs.size()) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("{} tensors for {} graph inputs", inputs_.size(), graph_.inputs.size()));
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Value& value = graph_.value(graph_.inputs[i]);
+      const Tensor& input = inputs_[i];
+      if (input.dtype != value.dtype || input.dims != evaluate(value.dims) ||
+          input.data.size() != bytes_of(input.dtype, input.dims, value.name)) {
+        throw Error(StatusCode::kInvalid, fmt::format("the tensor for input {} is not {}{}", value.name,
+                                                      planwright::name_of(value.dtype), to_string(value.dims)));
+      }
+      tensors_[static_cast<size_t>(value.id)] = &input;
+    }
+  }
+
+  void check_guards() const {
+    for (const Guard& guard : graph_.guards) {
+      const int64_t left = evaluate(guard.left), right = evaluate(guard.right);
+      if (guard.equal ? left == right : left <= right) continue;
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("{}: {} ({}) must be {} {} ({}): {}", guard.layer, to_string(guard.left), left,
+                              guard.equal ? "equal to" : "at most", to_string(guard.right), right, guard.reason));
+    }
+  }
+
+  void load_constants() {
+    for (ValueId id = 0; id < graph_.value_count(); ++id) {
+      const Value& value = graph_.value(id);
+      if (value.is_constant()) keep(id, {value.dtype, evaluate(value.dims), *value.constant});
+    }
+  }
+
+  void keep(ValueId id, Tensor tensor) {
+    auto& slot = computed_[static_cast<size_t>(id)];
+    slot = std::move(tensor);
+    tensors_[static_cast<size_t>(id)] = &*slot;
+  }
+
+  void run_node(const Node& node) {
+    std::vector<const Tensor*> operands;
+    for (ValueId id : node.inputs) operands.push_back(id == kNone ? nullptr : tensors_[static_cast<size_t>(id)]);
+    std::vector<DType> types;
+    std::vector<std::vector<int64_t>> dims;
+    for (ValueId id : node.outputs) {
+      types.push_back(id == kNone ? DType::kF32 : graph_.value(id).dtype);
+      dims.push_back(id == kNone ? std::vector<int64_t>{0} : evaluate(graph_.value(id).dims));
+    }
+    std::vector<Tensor> results = run_reference(node, operands, evaluate(node.scalars), types, dims);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (node.outputs[i] != kNone) keep(node.outputs[i], std::move(results[i]));
+    }
+    for (ValueId id : node.inputs) {
+      if (id != kNone && --readers_[static_cast<size_t>(id)] == 0) computed_[static_cast<size_t>(id)].reset();
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<Tensor>& inputs_;
+  std::vector<std::optional<Tensor>> computed_;
+  std::vector<const Tensor*> tensors_;  // of each value: in inputs_ or computed_
+  std::vector<int> readers_;            // still to come
+};
+
+}  // namespace
+
+std::vector<Tensor> run_reference(const Node& node, const std::vector<const Tensor*>& inputs,
+                                  const std::vector<int64_t>& scalars, const std::vector<DType>& output_types,
+                                  const std::vector<std::vector<int64_t>>& output_dims) {
+  std::vector<TensorView> reads, writes;
+  for (const Tensor* input : inputs) {
+    if (input == nullptr) {
+      reads.emplace_back().absent = true;
+    } else {
+      // Kernels only read their inputs.
+      reads.push_back(view_of(input->dtype, input->dims, const_cast<std::byte*>(input->data.data())));
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < output_types.size(); ++i) {
+    outputs.push_back({output_types[i], output_dims[i], Bytes(bytes_of(output_types[i], output_dims[i], node.name))});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    writes.push_back(view_of(outputs[i].dtype, outputs[i].dims, outputs[i].data.data()));
+    writes.back().absent = node.outputs[i] == kNone;
+  }
+
+  const Bytes params = to_bytes(node.params);
+  InlineExecutor executor;
+  KernelArgs args;
+  args.op = node.kind;
+  args.inputs = reads.data();
+  args.input_count = static_cast<int32_t>(reads.size());
+  args.core_inputs = node.core_inputs;
+  args.outputs = writes.data();
+  args.output_count = static_cast<int32_t>(writes.size());
+  args.params = params.data();
+  args.params_size = static_cast<uint32_t>(params.size());
+  args.scalars = scalars.data();
+  args.scalar_count = static_cast<int32_t>(scalars.size());
+  args.program = node.program.data();
+  args.program_size = static_cast<int32_t>(node.program.size());
+  args.executor = &executor;
+
+  const KernelDescriptor& kernel = reference_kernel(node.kind);
+  const std::string context = fmt::format("{} ({}): ", node.name, name_of(node.kind));
+  throw_if_error(kernel.validate(args), context);
+  if (kernel.workspace_size != nullptr) args.workspace_size = kernel.workspace_size(args);
+  if (kernel.scratch_size != nullptr) args.scratch_stride = kernel.scratch_size(args);
+  const AlignedBytes workspace = allocate(args.workspace_size), scratch = allocate(args.scratch_stride);
+  args.workspace = workspace.get();
+  args.scratch = scratch.get();
+  throw_if_error(kernel.run(args), context);
+  return outputs;
+}
+
+std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs) {
+  return Interpreter(graph, inputs).run();
+}
+
+}  // namespace planwright::ir
