@@ -1,0 +1,93 @@
+#include "apps/common/npy.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "schemas/types/error.h"
+
+namespace planwright::apps {
+namespace {
+
+class Npy : public testing::Test {
+ protected:
+  std::string path_ =
+      (std::filesystem::temp_directory_path() / ("planwright_npy_" + std::to_string(getpid()) + "_" +
+                                                 testing::UnitTest::GetInstance()->current_test_info()->name()))
+          .string();
+  void TearDown() override { std::filesystem::remove(path_); }
+  void write(const std::string& text) { std::ofstream(path_, std::ios::binary) << text; }
+};
+
+ir::Tensor make(DType dtype, std::vector<int64_t> dims) {
+  ir::Tensor tensor{dtype, std::move(dims), {}};
+  size_t bytes = size_of(dtype);
+  for (const int64_t dim : tensor.dims) bytes *= static_cast<size_t>(dim);
+  for (size_t i = 0; i < bytes; ++i) tensor.data.push_back(static_cast<std::byte>(i * 37));
+  return tensor;
+}
+
+TEST_F(Npy, EveryTypeComesBack) {
+  for (int type = 0; type < kDTypeCount; ++type) {
+    const DType dtype = static_cast<DType>(type);
+    for (const std::vector<int64_t>& dims : {std::vector<int64_t>{}, {3}, {2, 3}, {0, 4}}) {
+      const ir::Tensor tensor = make(dtype, dims);
+      write(format_npy(tensor));
+      const ir::Tensor back = read_npy(path_);
+      EXPECT_EQ(back.dtype, dtype == DType::kBF16 ? DType::kU16 : dtype);
+      EXPECT_EQ(back.dims, dims);
+      EXPECT_EQ(back.data, tensor.data);
+    }
+  }
+}
+
+TEST_F(Npy, DataBeginAtAMultipleOf64) {
+  for (const int64_t length : {1, 12, 123, 123456}) {
+    const ir::Tensor tensor = make(DType::kU8, {length});
+    EXPECT_EQ((format_npy(tensor).size() - tensor.data.size()) % 64, 0u);
+  }
+}
+
+TEST_F(Npy, EveryTruncationIsRefused) {
+  const std::string whole = format_npy(make(DType::kF32, {2, 3}));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    write(whole.substr(0, size));
+    EXPECT_THROW(read_npy(path_), Error) << size;
+  }
+}
+
+TEST_F(Npy, FortranOrderIsRefused) {
+  std::string text = format_npy(make(DType::kF32, {2, 3}));
+  text.replace(text.find("False"), 5, "True ");
+  write(text);
+  EXPECT_THROW(read_npy(path_), Error);
+}
+
+TEST_F(Npy, MissingFileIsIo) {
+  try {
+    read_npy("/nowhere/x.npy");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kIo);
+  }
+}
+
+TEST_F(Npy, AnArchiveHoldsEveryArrayAndNothingElse) {
+  const ir::Tensor a = make(DType::kF32, {4}), b = make(DType::kI64, {2, 2});
+  write_npz(path_, {{"a", a}, {"b", b}});
+  std::ostringstream text;
+  text << std::ifstream(path_, std::ios::binary).rdbuf();
+  const std::string archive = text.str();
+  for (const auto& [name, tensor] : {std::pair("a.npy", a), std::pair("b.npy", b)}) {
+    EXPECT_NE(archive.find(std::string(name) + format_npy(tensor)), std::string::npos);
+  }
+  EXPECT_EQ(archive.substr(archive.size() - 22, 4), std::string("PK\x05\x06"));
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".part"));
+}
+
+}  // namespace
+}  // namespace planwright::apps
