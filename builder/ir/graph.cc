@@ -16,19 +16,28 @@ int32_t own_inputs(OpKind kind, size_t inputs) {
 
 Graph::Graph() : exprs_(std::make_shared<ExprPool>()) {}
 
-Value& Graph::add_value(std::string value_name, DType dtype, Shape dims) {
-  std::string unique = value_name;
-  for (int copy = next_copy_[value_name]; !names_.insert(unique).second;) {
-    unique = value_name + "#" + std::to_string(copy = std::max(copy + 1, 2));
-    next_copy_[value_name] = copy;
+std::string Graph::take_name(const std::string& wanted) {
+  std::string unique = wanted;
+  for (int copy = next_copy_[wanted]; !names_.insert(unique).second;) {
+    unique = wanted + "#" + std::to_string(copy = std::max(copy + 1, 2));
+    next_copy_[wanted] = copy;
   }
+  return unique;
+}
+
+Value& Graph::add_value(std::string value_name, DType dtype, Shape dims) {
   auto value = std::make_unique<Value>();
   value->id = static_cast<ValueId>(values_.size());
-  value->name = std::move(unique);
+  value->name = take_name(value_name);
   value->dtype = dtype;
   value->dims = std::move(dims);
   values_.push_back(std::move(value));
   return *values_.back();
+}
+
+void Graph::rename_value(ValueId id, const std::string& wanted) {
+  names_.erase(value(id).name);
+  value(id).name = take_name(wanted);
 }
 
 Value& Graph::add_constant(std::string value_name, DType dtype, const std::vector<int64_t>& dims, Bytes data) {

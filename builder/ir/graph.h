@@ -115,6 +115,7 @@ class Graph {
 
   // ---- Values. References stay valid until the graph is destroyed.
   Value& add_value(std::string name, DType dtype, Shape dims);  // makes the name unique ("x", "x#2", ...)
+  void rename_value(ValueId id, const std::string& name);       // the same
   // `data`: dense row-major; its size must fit.
   Value& add_constant(std::string name, DType dtype, const std::vector<int64_t>& dims, Bytes data);
   Value& value(ValueId id) { return *values_[static_cast<size_t>(id)]; }
@@ -142,6 +143,8 @@ class Graph {
   void replace_uses(ValueId from, ValueId to);
 
  private:
+  std::string take_name(const std::string& wanted);
+
   std::shared_ptr<ExprPool> exprs_;
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<std::unique_ptr<Node>> nodes_;  // null where erased
