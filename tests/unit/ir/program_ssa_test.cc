@@ -40,8 +40,10 @@ TEST(SsaProgram, RegistersAreUsedAgain) {
 TEST(SsaProgram, AConversionNeverWritesOverWhatItReads) {
   SsaProgram program;
   program.store(program.convert(program.load(0), PwClass::kInt));
-  for (const PwInstr& instr : *program.to_program()) {
-    if (instr.op == PwOp::kConvert) EXPECT_NE(instr.dst, instr.a);
+  const auto emitted = program.to_program();
+  ASSERT_TRUE(emitted.has_value());
+  for (const PwInstr& instr : *emitted) {
+    EXPECT_TRUE(instr.op != PwOp::kConvert || instr.dst != instr.a);
   }
 }
 
