@@ -1,0 +1,138 @@
+#include "tactics/race.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace planwright::tactics {
+namespace {
+
+// How much slower than the best a contestant may be after so many runs before it drops out. One run may have met an
+// interrupt, so the first bounds are wide; most lists have one or two contestants within 10 % of the best.
+constexpr double kSlack[] = {3.0, 1.5, 1.25, 1.1};
+// Where runs are long, three tell more than 10 % apart, and there is no time for more.
+constexpr double kSlackOutOfTime = 1.03;
+constexpr int kFewestRuns = 3;
+// Contestants that stay within the noise of each other get up to so many times the runs asked for.
+constexpr int kExtraRounds = 4;
+// The spread is noise, not a licence: a tactic 5 % slower is never taken for its low index.
+constexpr double kMostSpread = 0.05;
+constexpr double kLeastSpread = 0.01;
+
+double tolerance_between(const Measurement& a, const Measurement& b) {
+  return std::clamp<double>(std::max(a.spread, b.spread), kLeastSpread, kMostSpread);
+}
+
+class Race {
+ public:
+  Race(int contestants, const RaceRules& rules, const RunOnce& run_once, const Clock& clock)
+      : rules_(rules), run_once_(run_once), clock_(clock), start_(clock()) {
+    samples_.resize(static_cast<size_t>(contestants));
+    results_.resize(static_cast<size_t>(contestants));
+    for (int i = 0; i < contestants; ++i) running_.push_back(i);
+  }
+
+  std::vector<Measurement> run() {
+    int round = 0;
+    do {
+      for (const int i : running_) {
+        samples_[static_cast<size_t>(i)].push_back(run_once_(i));
+        results_[static_cast<size_t>(i)] = summarize(samples_[static_cast<size_t>(i)]);
+      }
+      ++round;
+      drop_the_slow(round);
+    } while (!is_over(round));
+    for (const int i : running_) results_[static_cast<size_t>(i)].outcome = Outcome::kTimed;
+    return std::move(results_);
+  }
+
+ private:
+  double budgets_spent() const { return (clock_() - start_) / rules_.budget_us; }
+
+  int best() const {
+    return *std::min_element(running_.begin(), running_.end(), [&](int a, int b) {
+      return results_[static_cast<size_t>(a)].time_us < results_[static_cast<size_t>(b)].time_us;
+    });
+  }
+
+  void drop_the_slow(int round) {
+    double slack = kSlack[std::min<size_t>(static_cast<size_t>(round) - 1, std::size(kSlack) - 1)];
+    if (round >= kFewestRuns && budgets_spent() > 1) slack = kSlackOutOfTime;
+    const Measurement fastest = results_[static_cast<size_t>(best())];
+    std::erase_if(running_, [&](int i) {
+      Measurement& result = results_[static_cast<size_t>(i)];
+      if (result.time_us <= fastest.time_us * slack) return false;
+      result.outcome = Outcome::kDropped;
+      return true;
+    });
+  }
+
+  // Whether more runs could still change who wins.
+  bool is_decided() const {
+    const int first = running_.front(), fastest = best();
+    if (first == fastest) {
+      // The lower index also has the better time: nobody behind it can win but by becoming clearly faster.
+      return std::all_of(running_.begin() + 1, running_.end(), [&](int i) { return is_apart(first, i); });
+    }
+    return is_apart(fastest, first);
+  }
+
+  bool is_apart(int fast, int slow) const {
+    const Measurement &a = results_[static_cast<size_t>(fast)], &b = results_[static_cast<size_t>(slow)];
+    return b.time_us > a.time_us * (1 + 2 * tolerance_between(a, b));
+  }
+
+  bool is_over(int round) const {
+    if (round < kFewestRuns) return false;
+    const double spent = budgets_spent();
+    if (spent > 4) return true;
+    if (round < rules_.runs) return false;
+    return spent > 1 || running_.size() == 1 || round >= kExtraRounds * rules_.runs || is_decided();
+  }
+
+  const RaceRules& rules_;
+  const RunOnce& run_once_;
+  const Clock& clock_;
+  const double start_;
+  std::vector<int> running_;
+  std::vector<std::vector<double>> samples_;
+  std::vector<Measurement> results_;
+};
+
+}  // namespace
+
+std::vector<Measurement> race(int contestants, const RaceRules& rules, const RunOnce& run_once, const Clock& clock) {
+  return Race(contestants, rules, run_once, clock).run();
+}
+
+Measurement summarize(std::vector<double>& samples) {
+  std::sort(samples.begin(), samples.end());
+  const size_t count = samples.size();
+  const double median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+  Measurement result;
+  result.time_us = static_cast<float>(median);
+  result.runs = static_cast<int32_t>(count);
+  if (count >= 4 && median > 0) {
+    // The interquartile range shrugs off the odd interrupted run. A normal distribution's standard deviation is
+    // IQR / 1.349 and the standard error of its median 1.253 of the deviation over sqrt(n).
+    const double iqr = samples[count * 3 / 4] - samples[count / 4];
+    result.spread = static_cast<float>(iqr / 1.349 * 1.253 / std::sqrt(static_cast<double>(count)) / median);
+  }
+  return result;
+}
+
+int winner_of(const std::vector<Measurement>& measurements) {
+  const Measurement* fastest = nullptr;
+  for (const Measurement& m : measurements) {
+    if (m.outcome == Outcome::kTimed && (fastest == nullptr || m.time_us < fastest->time_us)) fastest = &m;
+  }
+  for (size_t i = 0; i < measurements.size(); ++i) {
+    const Measurement& m = measurements[i];
+    const bool wins = fastest == nullptr ? is_usable(m.outcome)
+                                         : m.outcome == Outcome::kTimed &&
+                                               m.time_us <= fastest->time_us * (1 + tolerance_between(m, *fastest));
+    if (wins) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace planwright::tactics

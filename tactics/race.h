@@ -1,0 +1,31 @@
+// Racing contestants against each other: all run in turn, the clearly slower drop out early, the rest go on until they
+// can be told apart or time is up. Knows nothing of kernels, so that tests race made-up times.
+#ifndef PLANWRIGHT_TACTICS_RACE_H_
+#define PLANWRIGHT_TACTICS_RACE_H_
+
+#include <functional>
+#include <vector>
+
+#include "tactics/measurement.h"
+
+namespace planwright::tactics {
+
+struct RaceRules {
+  int runs = 8;              // each survivor gets at least these
+  double budget_us = 250e3;  // after so long (by `clock`) only near-equals go on, after four times so long nobody
+};
+
+// Runs contestant `i` once; what it took, in microseconds.
+using RunOnce = std::function<double(int contestant)>;
+// Microseconds since some moment.
+using Clock = std::function<double()>;
+
+// One measurement for each of `contestants`, kTimed or kDropped. At least one is kTimed, of at least three runs.
+std::vector<Measurement> race(int contestants, const RaceRules& rules, const RunOnce& run_once, const Clock& clock);
+
+// Median and its spread of at least one sample. Reorders `samples`.
+Measurement summarize(std::vector<double>& samples);
+
+}  // namespace planwright::tactics
+
+#endif  // PLANWRIGHT_TACTICS_RACE_H_

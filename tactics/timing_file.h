@@ -1,0 +1,26 @@
+// The bytes of a timing cache (schemas/timing_cache.fbs).
+#ifndef PLANWRIGHT_TACTICS_TIMING_FILE_H_
+#define PLANWRIGHT_TACTICS_TIMING_FILE_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schemas/types/status.h"
+#include "tactics/timing_cache.h"
+
+namespace planwright::tactics {
+
+// By device fingerprint.
+using TimingsByDevice = std::map<std::string, TimingEntries>;
+
+// The same timings give the same bytes.
+std::vector<std::byte> timing_bytes(const TimingsByDevice& timings);
+
+// Reads bytes that may be anything. kCorrupt, kIncompatible (another version).
+Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings);
+
+}  // namespace planwright::tactics
+
+#endif  // PLANWRIGHT_TACTICS_TIMING_FILE_H_

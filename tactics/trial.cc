@@ -1,0 +1,233 @@
+#include "tactics/trial.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "schemas/types/error.h"
+#include "tactics/agreement.h"
+#include "tactics/cache_state.h"
+#include "tactics/kernels/registry.h"
+#include "tactics/kernels/thread_pool.h"
+#include "tactics/pack.h"
+#include "tactics/step_data.h"
+#include "tactics/tactic_memory.h"
+#include "tactics/work.h"
+
+namespace planwright::tactics {
+namespace {
+
+// A reference kernel does some 0.3 to 1 GFLOP/s: every step up to the first bound is checked (0.1 s), those up to the
+// second only where two candidates contradict each other.
+constexpr double kAlwaysChecked = 50e6;
+constexpr double kCheckedInDoubt = 2e9;
+constexpr uint64_t kSeed = 1;
+// Runs that another process interrupted are run again, up to as many times as this share of all.
+constexpr double kRetriedShare = 0.5;
+
+double now_us() {
+  using std::chrono::steady_clock;
+  return std::chrono::duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
+}
+
+// How often this process's threads had to leave a core to another.
+long involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+struct PoolDeleter {
+  void operator()(ThreadPool* pool) const { ThreadPool::destroy(pool); }
+};
+using Pool = std::unique_ptr<ThreadPool, PoolDeleter>;
+
+Pool make_pool(int threads) {
+  ThreadPool* pool = nullptr;
+  throw_if_error(ThreadPool::create(threads, &pool), "timing: ");
+  return Pool(pool);
+}
+
+// One candidate with everything its run needs.
+class Contestant {
+ public:
+  Contestant(const StepSpec& spec, const Candidate& candidate, const StepData& data, Executor& executor)
+      : spec_(spec), candidate_(candidate) {
+    args_ = args_of(spec, candidate.tactic, &views_);
+    packed_ = GuardedMemory(packed_size_of(*candidate.kernel, args_));
+    workspace_ = GuardedMemory(workspace_size_of(*candidate.kernel, args_));
+    const size_t stride = align_up(scratch_size_of(*candidate.kernel, args_), 64);
+    scratch_ = GuardedMemory(stride * static_cast<size_t>(executor.workers()));
+    for (size_t i = 0; i < data.inputs().size(); ++i) {
+      // As in an engine: a kernel that packs an operand does not get it plainly, too.
+      const bool is_packed = i < 32 && (candidate.kernel->packed_inputs >> i & 1) != 0;
+      views_[i].data = is_packed ? nullptr : data.inputs()[i].data;
+    }
+    for (size_t i = 0; i < data.outputs().size(); ++i) views_[data.inputs().size() + i].data = data.outputs()[i].data;
+    args_.packed = packed_.data();
+    args_.packed_size = packed_.size();
+    args_.workspace = workspace_.data();
+    args_.workspace_size = workspace_.size();
+    args_.scratch = scratch_.data();
+    args_.scratch_stride = stride;
+    args_.executor = &executor;
+  }
+  Contestant(const Contestant&) = delete;
+  Contestant& operator=(const Contestant&) = delete;
+
+  Status pack() { return tactics::pack(spec_, candidate_, packed_.data()); }
+  Status run() const { return candidate_.kernel->run(args_); }
+
+ private:
+  const StepSpec& spec_;
+  const Candidate& candidate_;
+  std::vector<TensorView> views_;
+  KernelArgs args_;
+  GuardedMemory packed_, workspace_, scratch_;
+};
+
+class Trial {
+ public:
+  Trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules, TrialBoard& board)
+      : spec_(spec),
+        candidates_(candidates),
+        rules_(rules),
+        board_(board),
+        pool_(make_pool(rules.threads)),
+        data_(spec, kSeed),
+        caches_(*pool_),
+        contestants_(candidates.size()) {}
+
+  void run() {
+    if (rules_.use_reference && work_of(spec_) <= kAlwaysChecked) consult_reference();
+    if (reference_refused_) return;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      if (is_usable(board_.measurement(static_cast<int>(i)).outcome)) admit(static_cast<int>(i));
+    }
+    if (!expected_ && rules_.use_reference) {
+      consult_reference();
+      if (reference_refused_) return forgive_failures();
+    }
+    race_admitted();
+  }
+
+ private:
+  // Packs and runs candidate `i` for the first time, and compares what it computed.
+  void admit(int i) {
+    board_.enter(i);
+    auto contestant = std::make_unique<Contestant>(spec_, candidates_[static_cast<size_t>(i)], data_, *pool_);
+    if (!contestant->pack().ok()) return board_.exclude(i, Outcome::kFailed, std::string("pack: ") + last_error());
+    data_.poison_outputs();
+    if (!contestant->run().ok()) return board_.exclude(i, Outcome::kFailed, last_error());
+    Results results = results_of(data_.outputs());
+    contestants_[static_cast<size_t>(i)] = std::move(contestant);
+    admitted_.push_back(i);
+    if (!expected_) {
+      expected_ = std::move(results);
+      return;
+    }
+    std::string difference = disagreement(spec_, results, *expected_);
+    if (difference.empty()) return;
+    if (!is_expected_by_reference_ && rules_.use_reference && work_of(spec_) <= kCheckedInDoubt) {
+      // Which of the two is wrong? All that agreed so far stand or fall together.
+      const Results disputed = std::move(*expected_);
+      consult_reference();
+      if (is_expected_by_reference_) {
+        if (std::string other = disagreement(spec_, disputed, *expected_); !other.empty()) {
+          admitted_.pop_back();
+          exclude_all_admitted(other);
+          admitted_.push_back(i);
+        }
+        difference = disagreement(spec_, results, *expected_);
+        if (difference.empty()) return;
+      } else {
+        expected_ = disputed;
+      }
+    }
+    admitted_.pop_back();
+    contestants_[static_cast<size_t>(i)].reset();
+    board_.exclude(i, Outcome::kWrong, difference);
+  }
+
+  void exclude_all_admitted(const std::string& difference) {
+    for (const int i : admitted_) {
+      contestants_[static_cast<size_t>(i)].reset();
+      board_.exclude(i, Outcome::kWrong, difference);
+    }
+    admitted_.clear();
+  }
+
+  // Not even the reference runs on these operands: that the candidates did not says nothing about them.
+  void forgive_failures() {
+    for (int i = 0; i < board_.size(); ++i) {
+      Measurement& measurement = board_.measurement(i);
+      if (measurement.outcome == Outcome::kFailed) measurement = {};
+    }
+  }
+
+  // Makes the reference kernel's results the expected ones.
+  void consult_reference() {
+    board_.enter(TrialBoard::kReference);
+    const Candidate reference{&reference_kernel(spec_.op), {}};
+    Contestant contestant(spec_, reference, data_, *pool_);
+    data_.poison_outputs();
+    if (!contestant.pack().ok() || !contestant.run().ok()) {
+      reference_refused_ = true;
+      return;
+    }
+    expected_ = results_of(data_.outputs());
+    is_expected_by_reference_ = true;
+  }
+
+  void race_admitted() {
+    if (admitted_.empty()) return;
+    const std::vector<Measurement> results = race(
+        static_cast<int>(admitted_.size()), rules_.race,
+        [&](int contestant) { return run_once(admitted_[static_cast<size_t>(contestant)]); }, now_us);
+    for (size_t k = 0; k < admitted_.size(); ++k) {
+      Measurement& measurement = board_.measurement(admitted_[k]);
+      if (is_usable(measurement.outcome)) measurement = results[k];
+    }
+  }
+
+  double run_once(int i) {
+    for (;;) {
+      board_.enter(i);
+      caches_.prepare(data_);
+      const long switches = involuntary_switches();
+      const double start = now_us();
+      const Status status = contestants_[static_cast<size_t>(i)]->run();
+      const double took = now_us() - start;
+      if (!status.ok()) board_.exclude(i, Outcome::kFailed, last_error());
+      const int runs = ++board_.timed_runs();
+      if (involuntary_switches() == switches) return took;
+      if (++board_.disturbed() > kRetriedShare * runs) return took;
+    }
+  }
+
+  const StepSpec& spec_;
+  const std::vector<Candidate>& candidates_;
+  const TrialRules& rules_;
+  TrialBoard& board_;
+  Pool pool_;
+  StepData data_;
+  CacheState caches_;
+  std::vector<std::unique_ptr<Contestant>> contestants_;
+  std::vector<int> admitted_;
+  std::optional<Results> expected_;
+  bool is_expected_by_reference_ = false;
+  bool reference_refused_ = false;
+};
+
+}  // namespace
+
+void run_trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules,
+               TrialBoard& board) {
+  board.enter(TrialBoard::kSetUp);
+  Trial(spec, candidates, rules, board).run();
+}
+
+}  // namespace planwright::tactics

@@ -1,0 +1,56 @@
+#include "tactics/work.h"
+
+namespace planwright::tactics {
+namespace {
+
+double count_of(const TensorView& view) { return view.absent ? 0 : static_cast<double>(element_count(view)); }
+
+// Product of the dims from `axis` on.
+double count_from(const TensorView& view, int axis) {
+  double count = 1;
+  for (; axis < view.rank; ++axis) count *= static_cast<double>(view.dims[axis]);
+  return count;
+}
+
+template <typename T>
+const T& params_of(const StepSpec& spec) {
+  return *reinterpret_cast<const T*>(spec.params.data());
+}
+
+double core_work_of(const StepSpec& spec) {
+  const double output = count_of(spec.outputs[0]);
+  const auto input = [&](size_t i) -> const TensorView& { return spec.inputs[i].view; };
+  switch (spec.op) {
+    case OpKind::kMatMul: return 2 * output * count_from(input(0), input(0).rank - 1);
+    case OpKind::kConv: return 2 * output * count_from(input(1), 1);
+    case OpKind::kConvTranspose: return 2 * count_of(input(0)) * count_from(input(1), 1);
+    case OpKind::kAttention:
+      return 2 * count_of(input(0)) * static_cast<double>(input(1).dims[2]) +
+             2 * output * static_cast<double>(input(1).dims[2]);
+    case OpKind::kPool: {
+      const PoolParams& params = params_of<PoolParams>(spec);
+      double window = 1;
+      for (int axis = 0; axis < params.spatial; ++axis) window *= params.kernel[axis];
+      return output * window;
+    }
+    case OpKind::kResize: return output * 16;
+    case OpKind::kLrn: return output * params_of<LrnParams>(spec).size;
+    case OpKind::kTopK: return count_of(input(0)) * 16;
+    case OpKind::kRnn:
+      // At every time step, each row of the batch multiplies its input and its state by all of W and R.
+      return 2 * static_cast<double>(input(0).dims[0] * input(0).dims[1]) * (count_of(input(1)) + count_of(input(2)));
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+double work_of(const StepSpec& spec) {
+  double touched = 0;
+  for (const Operand& operand : spec.inputs) touched += count_of(operand.view);
+  for (const TensorView& output : spec.outputs) touched += count_of(output);
+  const double program = static_cast<double>(spec.program.size()) * count_of(spec.outputs[0]);
+  return core_work_of(spec) + program + touched;
+}
+
+}  // namespace planwright::tactics
