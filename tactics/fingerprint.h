@@ -9,7 +9,8 @@ namespace planwright::tactics {
 // "cpu:" and describe_cpu()'s text (tactics/kernels/cpu.h).
 std::string device_fingerprint();
 
-// Cores this process may use: affinity mask and cgroup quota considered, at least 1.
+// Physical cores this process may use (two hardware threads of one core count once: fp32 kernels fill a core alone),
+// affinity mask and cgroup quota considered; at least 1.
 int usable_cores();
 
 }  // namespace planwright::tactics

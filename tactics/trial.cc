@@ -228,6 +228,7 @@ void run_trial(const StepSpec& spec, const std::vector<Candidate>& candidates, c
                TrialBoard& board) {
   board.enter(TrialBoard::kSetUp);
   Trial(spec, candidates, rules, board).run();
+  board.enter(TrialBoard::kDone);
 }
 
 }  // namespace planwright::tactics

@@ -16,6 +16,7 @@ class TrialBoard {
   // What runs when it is no candidate.
   static constexpr int kSetUp = -1;      // operands are being made
   static constexpr int kReference = -2;  // the reference kernel, to compare with
+  static constexpr int kDone = -3;
 
   explicit TrialBoard(int candidates);  // throws std::bad_alloc
   ~TrialBoard();

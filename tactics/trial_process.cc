@@ -133,7 +133,7 @@ class Watcher {
       }
     }
     const int status = child.reap();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Ending::kFinished;
+    if (board_.running() == TrialBoard::kDone) return Ending::kFinished;
     *how = words_for(status);
     return WIFEXITED(status) && WEXITSTATUS(status) == kExitOutOfMemory ? Ending::kOutOfMemory : Ending::kCrashed;
   }
