@@ -44,7 +44,9 @@ TEST(Disagreement, IntegersMustBeEqual) {
 TEST(Disagreement, AStepThatRoundsMayPutOneElementInAHundredOnTheOtherSide) {
   StepSpec spec = copy_spec({200});
   spec.op = OpKind::kPointwise;
-  spec.program = {{PwOp::kLoad}, {PwOp::kFloor}, {PwOp::kStore}};
+  spec.program.resize(3);
+  spec.program[1].op = PwOp::kFloor;
+  spec.program[2].op = PwOp::kStore;
   const std::vector<double> expected(200, 3);
   std::vector<double> actual = expected;
   actual[5] = actual[6] = 2;

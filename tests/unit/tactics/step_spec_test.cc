@@ -29,7 +29,7 @@ TEST(KeyOf, DiffersWithEverythingThatIsPartOfTheWork) {
          set_params(&spec, ConvParams{2, 2});
        }},
       {"scalars", [](StepSpec& spec) { spec.scalars[1] = 0; }},
-      {"program", [](StepSpec& spec) { spec.program.push_back({PwOp::kAcc}); }},
+      {"program", [](StepSpec& spec) { spec.program.emplace_back(); }},
       {"core inputs", [](StepSpec& spec) { spec.core_inputs = 1; }},
   };
   std::set<TacticKey> keys;

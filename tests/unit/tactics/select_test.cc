@@ -1,0 +1,103 @@
+#include "tactics/select.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "schemas/types/error.h"
+#include "tactics/kernels/cpu.h"
+#include "tests/unit/tactics/specs.h"
+
+namespace planwright::tactics {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class SelectTactics : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("select_" + std::to_string(getpid()));
+    fs::create_directory(folder_);
+    options_.isa = detect_isa();
+    options_.avg_timing = 1;
+    options_.optimization_level = 1;
+    options_.timing_cache_path = folder_ / "timing.cache";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::vector<Choice> select(const std::vector<StepSpec>& specs) {
+    return select_tactics(specs, std::vector<std::vector<const StepSpec*>>(specs.size()), options_, &stats_);
+  }
+
+  fs::path folder_;
+  SearchOptions options_;
+  SearchStats stats_;
+};
+
+TEST_F(SelectTactics, AtLevelZeroTakesTheFirstCandidateUntimed) {
+  options_.optimization_level = 0;
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8)};
+  const Choice choice = select(specs)[0];
+  EXPECT_EQ(choice.candidate.kernel, candidates(specs[0], {}, options_, nullptr)[0].kernel);
+  EXPECT_EQ(choice.time_us, 0);
+  EXPECT_EQ(stats_.timed, 0);
+  EXPECT_FALSE(fs::exists(options_.timing_cache_path));
+}
+
+TEST_F(SelectTactics, ASecondBuildWithTheSameCacheTimesNothingAndChoosesTheSame) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8), conv_spec(16, 16, 8)};
+  const std::vector<Choice> cold = select(specs);
+  EXPECT_GT(stats_.timed, 0);
+  EXPECT_EQ(stats_.cache_hits, 0);
+  const std::vector<Choice> warm = select(specs);
+  EXPECT_EQ(stats_.timed, 0);
+  EXPECT_EQ(stats_.cache_hits, 2);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    EXPECT_EQ(warm[i].candidate.kernel, cold[i].candidate.kernel);
+    EXPECT_EQ(warm[i].time_us, cold[i].time_us);
+    EXPECT_GT(warm[i].time_us, 0);
+    EXPECT_TRUE(warm[i].from_cache);
+  }
+}
+
+TEST_F(SelectTactics, EqualWorkIsTimedOnce) {
+  const std::vector<Choice> choices = select({conv_spec(8, 16, 8), conv_spec(8, 16, 8)});
+  EXPECT_EQ(stats_.timed, choices[0].timed);
+  EXPECT_EQ(choices[1].timed, 0);
+  EXPECT_EQ(choices[1].candidate.kernel, choices[0].candidate.kernel);
+}
+
+// FAULTS B24.
+TEST_F(SelectTactics, CancellingKeepsWhatWasTimed) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8), conv_spec(16, 16, 8)};
+  size_t started = 0;
+  options_.progress = [&](size_t done, size_t, const std::string&) { started = done; };
+  options_.cancelled = [&] { return started == 1; };
+  try {
+    select(specs);
+    FAIL() << "not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kCancelled);
+  }
+  options_.cancelled = nullptr;
+  select(specs);
+  EXPECT_EQ(stats_.cache_hits, 1);
+}
+
+TEST_F(SelectTactics, SaysOfEveryKernelWhyNoneFits) {
+  options_.excluded_sources = {""};  // begins every name
+  try {
+    select({conv_spec(8, 16, 8)});
+    FAIL() << "something was chosen";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kResource);
+    EXPECT_THAT(error.what(), HasSubstr("layer conv_me (Conv)"));
+    EXPECT_THAT(error.what(), HasSubstr("reference_conv: excluded by --tacticSources"));
+  }
+}
+
+}  // namespace
+}  // namespace planwright::tactics
