@@ -72,8 +72,9 @@ double root_mean_square(const std::vector<double>& values) {
 }
 
 bool agree(double actual, double expected, double relative, double absolute) {
-  if (std::isnan(expected)) return std::isnan(actual);
   if (actual == expected) return true;
+  if (std::isnan(expected)) return std::isnan(actual);
+  if (std::isinf(expected)) return false;
   return std::abs(actual - expected) <= relative * std::abs(expected) + absolute;
 }
 

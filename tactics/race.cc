@@ -6,9 +6,11 @@
 namespace planwright::tactics {
 namespace {
 
-// How much slower than the best a contestant may be after so many runs before it drops out. One run may have met an
-// interrupt, so the first bounds are wide; most lists have one or two contestants within 10 % of the best.
+// How much slower than the best a contestant may be after so many runs before it drops out. The first run may have met
+// an interrupt, so its bound is wide; most lists have one or two contestants within 10 % of the best.
 constexpr double kSlack[] = {3.0, 1.5, 1.25, 1.1};
+// Of fewer runs the shortest counts, not the median, which one interrupted run still moves.
+constexpr int kFewestForMedian = 5;
 // Where runs are long, three tell more than 10 % apart, and there is no time for more.
 constexpr double kSlackOutOfTime = 1.03;
 constexpr int kFewestRuns = 3;
@@ -48,6 +50,11 @@ class Race {
  private:
   double budgets_spent() const { return (clock_() - start_) / rules_.budget_us; }
 
+  double estimate(int i, int round) const {
+    const size_t contestant = static_cast<size_t>(i);
+    return round < kFewestForMedian ? samples_[contestant].front() : results_[contestant].time_us;
+  }
+
   int best() const {
     return *std::min_element(running_.begin(), running_.end(), [&](int a, int b) {
       return results_[static_cast<size_t>(a)].time_us < results_[static_cast<size_t>(b)].time_us;
@@ -57,11 +64,11 @@ class Race {
   void drop_the_slow(int round) {
     double slack = kSlack[std::min<size_t>(static_cast<size_t>(round) - 1, std::size(kSlack) - 1)];
     if (round >= kFewestRuns && budgets_spent() > 1) slack = kSlackOutOfTime;
-    const Measurement fastest = results_[static_cast<size_t>(best())];
+    double fastest = estimate(running_.front(), round);
+    for (const int i : running_) fastest = std::min(fastest, estimate(i, round));
     std::erase_if(running_, [&](int i) {
-      Measurement& result = results_[static_cast<size_t>(i)];
-      if (result.time_us <= fastest.time_us * slack) return false;
-      result.outcome = Outcome::kDropped;
+      if (estimate(i, round) <= fastest * slack) return false;
+      results_[static_cast<size_t>(i)].outcome = Outcome::kDropped;
       return true;
     });
   }
