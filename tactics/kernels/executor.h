@@ -23,13 +23,12 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 };
 
-// The executor of one thread: tasks in order, worker 0.
+// The executor of one thread: tasks in order, worker 0. Defined out of line: GCC guesses virtual calls and would put a
+// copy of an inline body into every tier's objects, for the linker to merge.
 class InlineExecutor final : public Executor {
  public:
-  void parallel_for(int64_t tasks, Task task, void* context) override {
-    for (int64_t i = 0; i < tasks; ++i) task(context, i, 0);
-  }
-  int workers() const override { return 1; }
+  void parallel_for(int64_t tasks, Task task, void* context) override;
+  int workers() const override;
 };
 
 // Calls `body(task, worker)` for every task; `body` is any callable that outlives the call.
