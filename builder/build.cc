@@ -1,1 +1,68 @@
-// builder/build.cc
+#include "builder/build.h"
+
+#include <set>
+
+#include "builder/box.h"
+#include "builder/emit.h"
+#include "builder/passes/passes.h"
+#include "builder/spec.h"
+#include "builder/storage.h"
+
+namespace planwright::builder {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+
+std::vector<PlannedStep> plan_steps(const Graph& graph, const Box& box) {
+  std::vector<PlannedStep> steps;
+  for (const NodeId id : steps_of(graph)) {
+    const ir::Node& node = graph.node(id);
+    PlannedStep step{id, make_spec(graph, node, box.opt()), {}, {}};
+    for (const SymbolValues& corner : box.corners()) step.corners.push_back(make_spec(graph, node, corner));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void choose_tactics(const tactics::SearchOptions& options, std::vector<PlannedStep>* steps,
+                    tactics::SearchStats* stats) {
+  std::vector<tactics::StepSpec> specs;
+  std::vector<std::vector<const tactics::StepSpec*>> corners;
+  for (const PlannedStep& step : *steps) {
+    specs.push_back(step.opt);
+    std::vector<const tactics::StepSpec*>& list = corners.emplace_back();
+    for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
+  }
+  tactics::SearchStats search;
+  const std::vector<tactics::Choice> choices = select_tactics(specs, corners, options, &search);
+  for (size_t i = 0; i < choices.size(); ++i) (*steps)[i].choice = choices[i];
+  stats->timed += search.timed;
+  stats->cache_hits += search.cache_hits;
+  stats->excluded.insert(stats->excluded.end(), search.excluded.begin(), search.excluded.end());
+}
+
+int count_onnx_nodes(const planfmt::ProgramModel& program) {
+  std::set<std::string> names;
+  for (const planfmt::StepModel& step : program.steps) names.insert(step.onnx.begin(), step.onnx.end());
+  return static_cast<int>(names.size());
+}
+
+}  // namespace
+
+BuildResult build(Graph graph, const BuildOptions& options) {
+  run_passes(graph, options.observe_pass);
+  BuildResult result;
+  PlanEmitter emitter(graph, options);
+  for (size_t i = 0; i < options.profiles.size(); ++i) {
+    const Box box(graph, options.profiles[i]);
+    std::vector<PlannedStep> steps = plan_steps(graph, box);
+    choose_tactics(options.search, &steps, &result.search);
+    result.programs.push_back(emitter.add_program(i, box, steps));
+  }
+  result.plan = emitter.take();
+  if (!result.plan.programs.empty()) result.onnx_nodes = count_onnx_nodes(result.plan.programs.front());
+  return result;
+}
+
+}  // namespace planwright::builder

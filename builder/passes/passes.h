@@ -28,8 +28,9 @@ bool simplify_programs(ir::Graph& graph);  // inside a program: constants, GELU/
 
 // ---- Place
 bool choose_layouts(ir::Graph& graph);  // sets Value::layout, adds Copy where a kernel family wants another
-bool make_views(ir::Graph& graph);      // sets Value::view; Reshape, Slice, Concat ... that moved nothing go
+bool make_views(ir::Graph& graph);      // sets Value::view, adds Copy where elements must move; builder/storage.h
 bool order_nodes(ir::Graph& graph);     // an order with a low memory peak
+bool reuse_inputs(ir::Graph& graph);    // pointwise results over inputs that nothing reads afterwards; runs last
 
 // Runs all of them in order (pipeline.cc is that list), the verifier after each. `observe` (may be empty) sees every
 // pass that changed something. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule.

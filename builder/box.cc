@@ -1,0 +1,88 @@
+#include "builder/box.h"
+
+#include <fmt/format.h>
+
+#include "schemas/types/error.h"
+
+namespace planwright::builder {
+namespace {
+
+using ir::Dim;
+using ir::Graph;
+using ir::Guard;
+
+void check_range(const Graph& graph, size_t input, const ShapeRange& range) {
+  const ir::Value& value = graph.value(graph.inputs[input]);
+  const size_t rank = value.dims.size();
+  if (range.min.size() != rank || range.opt.size() != rank || range.max.size() != rank) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("input {} has {} dims; its profile gives {}", value.name, rank, range.opt.size()));
+  }
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (range.min[axis] < 0 || range.min[axis] > range.opt[axis] || range.opt[axis] > range.max[axis]) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("input {}, axis {}: min {}, opt {}, max {} are not in ascending order", value.name, axis,
+                              range.min[axis], range.opt[axis], range.max[axis]));
+    }
+    const Dim dim = value.dims[axis];
+    if (dim.is_constant() && (range.min[axis] != dim.constant() || range.max[axis] != dim.constant())) {
+      throw Error(StatusCode::kInvalid, fmt::format("input {}, axis {} is {}; its profile gives {} to {}", value.name,
+                                                    axis, dim.constant(), range.min[axis], range.max[axis]));
+    }
+  }
+}
+
+const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
+  for (const Guard& guard : graph.guards) {
+    const int64_t left = evaluate_at(guard.left, values), right = evaluate_at(guard.right, values);
+    if (guard.equal ? left != right : left > right) return &guard;
+  }
+  return nullptr;
+}
+
+void check_guards_at_opt(const Graph& graph, const SymbolValues& opt) {
+  const Guard* guard = broken_guard(graph, opt);
+  if (guard == nullptr) return;
+  throw Error(StatusCode::kInvalid,
+              fmt::format("the profile's opt shapes do not fit layer {}: {} ({} {} {}, {} and {} there); choose others "
+                          "with --optShapes or --shapes",
+                          guard->layer, guard->reason, to_string(guard->left), guard->equal ? "=" : "<=",
+                          to_string(guard->right), evaluate_at(guard->left, opt), evaluate_at(guard->right, opt)));
+}
+
+}  // namespace
+
+Box::Box(const Graph& graph, const Profile& profile) {
+  if (profile.inputs.size() != graph.inputs.size()) {
+    throw Error(StatusCode::kInvalid, fmt::format("the model has {} inputs; the profile gives shapes for {}",
+                                                  graph.inputs.size(), profile.inputs.size()));
+  }
+  for (size_t i = 0; i < profile.inputs.size(); ++i) check_range(graph, i, profile.inputs[i]);
+
+  SymbolValues min, max;
+  for (const ir::Symbol& symbol : graph.expr_pool()->symbols()) {
+    if (symbol.origin != ir::SymbolOrigin::kInputDim) {
+      throw Error(StatusCode::kUnsupported, fmt::format("{} is no dimension of an input", symbol.name));
+    }
+    const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
+    const size_t axis = static_cast<size_t>(symbol.element);
+    ranges_.push_back({range.min[axis], range.max[axis]});
+    min.push_back(range.min[axis]);
+    opt_.push_back(range.opt[axis]);
+    max.push_back(range.max[axis]);
+  }
+  check_guards_at_opt(graph, opt_);
+  for (const SymbolValues& corner : {min, max}) {
+    if (corner != opt_ && broken_guard(graph, corner) == nullptr) corners_.push_back(corner);
+  }
+}
+
+int64_t Box::upper_bound(Dim dim) const {
+  return range_of(dim, [this](const ir::Symbol&, int index) { return ranges_[static_cast<size_t>(index)]; }).max;
+}
+
+int64_t evaluate_at(Dim dim, const SymbolValues& values) {
+  return evaluate(dim, [&](int index) { return values[static_cast<size_t>(index)]; });
+}
+
+}  // namespace planwright::builder

@@ -1,0 +1,38 @@
+// One profile's box of shapes, as values of the graph's symbols.
+#ifndef PLANWRIGHT_BUILDER_BOX_H_
+#define PLANWRIGHT_BUILDER_BOX_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "builder/ir/graph.h"
+#include "builder/profile.h"
+
+namespace planwright::builder {
+
+// A value for each symbol of the graph's pool.
+using SymbolValues = std::vector<int64_t>;
+
+class Box {
+ public:
+  // Throws Error(kInvalid) where the profile does not give each of the graph's inputs dims of its rank that agree with
+  // its shape, or its opt breaks one of the graph's guards; kUnsupported for symbols that are no dims of inputs.
+  Box(const ir::Graph& graph, const Profile& profile);
+
+  const SymbolValues& opt() const { return opt_; }
+  // The box's lowest and highest corner, each only where it differs from opt and the graph's guards let it through.
+  const std::vector<SymbolValues>& corners() const { return corners_; }
+  // What the expression can be at most anywhere in the box.
+  int64_t upper_bound(ir::Dim dim) const;
+
+ private:
+  std::vector<ir::Interval> ranges_;
+  SymbolValues opt_;
+  std::vector<SymbolValues> corners_;
+};
+
+int64_t evaluate_at(ir::Dim dim, const SymbolValues& values);
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_BOX_H_
