@@ -11,6 +11,7 @@
 #include "apps/buildengine/progress.h"
 #include "apps/common/console.h"
 #include "apps/common/inference.h"
+#include "apps/common/interrupt.h"
 #include "apps/common/report.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
@@ -114,19 +115,17 @@ int run_main(int argc, char** argv) {
   build_options.search.progress = [&](size_t done, size_t total, const std::string& layer) {
     progress.tuning(done, total, layer);
   };
-  if (options.verbose) {
-    build_options.observe_pass = [&](const std::string& pass, const ir::Graph& graph) {
-      progress.detail(fmt::format("{}: {} nodes", pass, graph.order().size()));
-    };
-  }
-  catch_interrupts();
+  build_options.observe_pass = [&](const std::string& pass, const ir::Graph& graph) {
+    stop_if_interrupted();
+    progress.detail(fmt::format("{}: {} nodes", pass, graph.order().size()));
+  };
   progress.say(
       fmt::format("building for {} threads with {}", options.search.threads, planwright::name_of(options.search.isa)));
   const builder::BuildResult built =
       builder::build(builder::import_model(model, build_options.profiles), build_options);
   for (const std::string& text : built.search.excluded) progress.warn("tactic excluded: " + text);
   check_arena(built, options);
-  if (interrupted()) throw Error(StatusCode::kCancelled, "interrupted; no engine was written");
+  stop_if_interrupted();
   if (!options.dry_run) throw_if_error(planfmt::write_engine(built.plan, options.save_engine), "--saveEngine: ");
   if (!options.export_layer_info.empty()) export_layer_info(built.plan, options.export_layer_info);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

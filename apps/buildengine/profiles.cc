@@ -11,8 +11,10 @@ using Dims = std::vector<int64_t>;
 
 std::string format_declared(const builder::TensorDecl& input) {
   std::string text;
-  for (const int64_t dim : input.dims)
-    text += (text.empty() ? "" : "x") + (dim < 0 ? std::string("?") : std::to_string(dim));
+  for (const int64_t dim : input.dims) {
+    if (!text.empty()) text += 'x';
+    text += dim < 0 ? "?" : std::to_string(dim);
+  }
   return text;
 }
 

@@ -1,20 +1,11 @@
 #include "apps/buildengine/progress.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 namespace planwright::apps {
-namespace {
-
-volatile sig_atomic_t interrupt_flag = 0;
-
-void on_signal(int) { interrupt_flag = 1; }
-
-}  // namespace
-
 Progress::Progress(bool quiet, bool verbose)
     : quiet_(quiet), verbose_(verbose), terminal_(isatty(STDERR_FILENO) != 0) {}
 
@@ -33,6 +24,7 @@ void Progress::detail(const std::string& text) {
 }
 
 void Progress::warn(const std::string& text) {
+  if (!warned_.insert(text).second) return;
   end_line();
   fmt::print(stderr, "[W] {}\n", text);
 }
@@ -55,14 +47,5 @@ void Progress::end_line() {
   if (line_open_) fmt::print(stderr, "\n");
   line_open_ = false;
 }
-
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-bool interrupted() { return interrupt_flag != 0; }
 
 }  // namespace planwright::apps

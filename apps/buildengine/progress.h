@@ -1,8 +1,9 @@
-// What a long build says while it runs, and how it is interrupted.
+// What a long build says while it runs.
 #ifndef PLANWRIGHT_APPS_BUILDENGINE_PROGRESS_H_
 #define PLANWRIGHT_APPS_BUILDENGINE_PROGRESS_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
 
 namespace planwright::apps {
@@ -14,7 +15,7 @@ class Progress {
   ~Progress();
   void say(const std::string& text);     // always, unless quiet
   void detail(const std::string& text);  // only when verbose
-  void warn(const std::string& text);    // also when quiet
+  void warn(const std::string& text);    // also when quiet; the same text once
   void tuning(size_t done, size_t total, const std::string& layer);
 
  private:
@@ -22,11 +23,8 @@ class Progress {
   bool quiet_, verbose_, terminal_;
   bool line_open_ = false;
   size_t last_tenth_ = 0;
+  std::set<std::string> warned_;
 };
-
-// From now on SIGINT and SIGTERM set a flag instead of ending the process.
-void catch_interrupts();
-bool interrupted();
 
 }  // namespace planwright::apps
 

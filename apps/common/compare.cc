@@ -6,26 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "schemas/types/half.h"
+
 namespace planwright::apps {
 namespace {
-
-// fp16 and bf16 bits as a float; every such value is one.
-float from_half(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const float fraction = static_cast<float>(bits & 1023);
-  float value = exponent == 0   ? std::ldexp(fraction, -24)
-                : exponent < 31 ? std::ldexp(1024.0f + fraction, exponent - 25)
-                : fraction == 0 ? INFINITY
-                                : NAN;
-  return bits & 0x8000 ? -value : value;
-}
-
-float from_bfloat(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
 
 template <typename T>
 T load(const std::byte* data, size_t index) {
@@ -40,8 +24,8 @@ long double element(const ir::Tensor& tensor, size_t index) {
   switch (tensor.dtype) {
     case DType::kF32: return load<float>(data, index);
     case DType::kF64: return load<double>(data, index);
-    case DType::kF16: return from_half(load<uint16_t>(data, index));
-    case DType::kBF16: return from_bfloat(load<uint16_t>(data, index));
+    case DType::kF16: return float_of_f16(load<uint16_t>(data, index));
+    case DType::kBF16: return float_of_bf16(load<uint16_t>(data, index));
     case DType::kI8: return load<int8_t>(data, index);
     case DType::kI16: return load<int16_t>(data, index);
     case DType::kI32: return load<int32_t>(data, index);

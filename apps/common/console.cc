@@ -6,6 +6,7 @@
 #include <new>
 #include <planwright/planwright.hpp>
 
+#include "apps/common/interrupt.h"
 #include "schemas/types/error.h"
 
 namespace planwright::apps {
@@ -44,6 +45,7 @@ int run_program(const std::string& name, int argc, char** argv, const std::funct
     std::fflush(stdout);
   };
   print_state("RUNNING");
+  catch_interrupts();
   const int status = run_guarded(body);
   std::fflush(stderr);
   print_state(status == kExitPassed ? "PASSED" : "FAILED");

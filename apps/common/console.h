@@ -20,7 +20,8 @@ inline constexpr int kExitInterrupted = 130;
 
 // Prints "&&&& RUNNING Planwright.<name> [vX.Y.Z] # <command line>", runs `body`, prints the same with PASSED or
 // FAILED, and returns the exit status. What `body` returns is the status; what it throws is one message on stderr:
-// UsageError exits 2, Error(kCancelled) 130, std::bad_alloc is RESOURCE, everything else exits 1.
+// UsageError exits 2, Error(kCancelled) 130, std::bad_alloc is RESOURCE, everything else exits 1. `body` runs with
+// interrupts caught (interrupt.h).
 int run_program(const std::string& name, int argc, char** argv, const std::function<int()>& body);
 
 }  // namespace planwright::apps

@@ -14,6 +14,7 @@
 
 #include "apps/common/console.h"
 #include "apps/common/flag_names.h"
+#include "apps/common/interrupt.h"
 
 namespace planwright::apps {
 namespace {
@@ -84,6 +85,7 @@ void run_stream(const pw::Engine& engine, const InferenceOptions& options, Tenso
       Clock::now() + std::chrono::microseconds(static_cast<int64_t>(options.warmup_ms * 1e3));
   const Clock::time_point end = warm + std::chrono::microseconds(static_cast<int64_t>(options.duration_s * 1e6));
   while (true) {
+    stop_if_interrupted();
     const Clock::time_point start = Clock::now();
     collector.counting = start >= warm;
     if (collector.counting && start >= end && stream.queries.size() >= static_cast<size_t>(options.iterations)) return;
