@@ -4,6 +4,7 @@
 
 #include "builder/passes/strides.h"
 #include "schemas/types/error.h"
+#include "tactics/pack.h"
 
 namespace planwright::builder {
 namespace {
@@ -20,14 +21,6 @@ Numbers numbers_of(const ir::Value& constant) {
     numbers.strides.push_back(stride.constant());
   }
   return numbers;
-}
-
-void make_row_major(TensorView* view) {
-  int64_t stride = 1;
-  for (int axis = view->rank - 1; axis >= 0; --axis) {
-    view->strides[axis] = stride;
-    stride *= view->dims[axis];
-  }
 }
 
 }  // namespace
@@ -52,18 +45,9 @@ SharedBytes placed_elements(const ir::Value& constant) {
 }
 
 SharedBytes packed_weights(const tactics::StepSpec& spec, const tactics::Candidate& candidate) {
-  const KernelDescriptor& kernel = *candidate.kernel;
-  if (kernel.packed_inputs == 0) return nullptr;
-  std::vector<TensorView> views;
-  const KernelArgs args = args_of(spec, candidate.tactic, &views);
-  for (size_t i = 0; i < spec.inputs.size() && i < 32; ++i) {
-    const tactics::Operand& operand = spec.inputs[i];
-    if ((kernel.packed_inputs >> i & 1) == 0 || operand.constant == nullptr) continue;
-    make_row_major(&views[i]);
-    views[i].data = const_cast<std::byte*>(operand.constant->data());  // pack() only reads its inputs
-  }
-  auto packed = std::make_shared<ir::Bytes>(kernel.packed_size(args));
-  throw_if_error(kernel.pack(args, packed->data()), "layer " + spec.name + ": ");
+  if (candidate.kernel->packed_inputs == 0) return nullptr;
+  auto packed = std::make_shared<ir::Bytes>(tactics::packed_size(spec, candidate));
+  throw_if_error(tactics::pack(spec, candidate, packed->data()), "layer " + spec.name + ": ");
   return packed;
 }
 

@@ -11,8 +11,7 @@ namespace planwright::tactics {
 // Bytes that pack() writes; 0 where the kernel packs nothing.
 size_t packed_size(const StepSpec& spec, const Candidate& candidate);
 
-// Writes the packed form of the constants that the candidate's kernel packs to `destination` (64-byte aligned,
-// packed_size() bytes). Status as the kernel's pack().
+// Writes the packed form of the constants that the candidate's kernel packs to `destination` (packed_size() bytes). Status as the kernel's pack().
 Status pack(const StepSpec& spec, const Candidate& candidate, std::byte* destination);
 
 }  // namespace planwright::tactics
