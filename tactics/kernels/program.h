@@ -16,9 +16,10 @@ namespace planwright {
 enum class PwOp : uint8_t {
   kLoad = 0,  // dst <- operand `operand`, widened to T
   kConst,     // dst <- immediate (imm_f for float and double, imm_i for the integers)
-  kAcc,       // dst <- the contraction's value (epilogues only; T float)
-  kStore,     // output `operand` <- a, as that output's type
-  kConvert,   // dst <- a converted from class `from` to T: float to integer truncates and saturates at T's limits
+  kAcc,       // dst <- the contraction's value, converted to T (epilogues only; T is float but for fp64 and integers)
+  kStore,     // output `operand` <- a, as that output's type; to kBool: a != 0
+  kConvert,   // dst <- a converted from class `from` to T: float to integer truncates and saturates at T's limits,
+              // NaN gives 0; between the integers it wraps
   kNarrow,    // dst <- a made representable in DType `operand` (wrap integers, round floats), still held in T;
               // to kBool: a != 0
 
@@ -127,9 +128,9 @@ constexpr bool is_valid(PwOp op) {
 // "add", "mul", ...: as graph dumps spell it.
 const char* name_of(PwOp op);
 
-// Whether a list of bytes from outside is a program a kernel may run: ops known, every register written before it is
-// read and always used in the class it was written in, operands < `operands`, stores: exactly one to each of `outputs`
-// outputs, and kAcc only where `has_accumulator`.
+// Whether a list of bytes from outside is a program a kernel may run: ops known and used in a class they are defined
+// in, every register written before it is read and always used in the class it was written in, operands < `operands`,
+// stores: exactly one to each of `outputs` outputs, and kAcc only where `has_accumulator`.
 bool is_valid_program(const PwInstr* instructions, int count, int operands, int outputs, bool has_accumulator);
 
 }  // namespace planwright
