@@ -1,0 +1,69 @@
+// What passes share: reading a graph for patterns, and replacing what they match.
+#ifndef PLANWRIGHT_BUILDER_PASSES_REWRITE_H_
+#define PLANWRIGHT_BUILDER_PASSES_REWRITE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "builder/ir/graph.h"
+#include "builder/ir/program_ssa.h"
+
+namespace planwright::builder {
+
+// The node that computes a value, null for a graph input or a constant.
+ir::Node* producer_of(ir::Graph& graph, ir::ValueId id);
+const ir::Node* producer_of(const ir::Graph& graph, ir::ValueId id);
+// The same when it is of that kind, else null.
+ir::Node* producer_of(ir::Graph& graph, ir::ValueId id, OpKind kind);
+const ir::Node* producer_of(const ir::Graph& graph, ir::ValueId id, OpKind kind);
+
+// The only node that reads a value (once or more); null when others do, none does, or it is a graph output.
+ir::Node* only_user(ir::Graph& graph, ir::ValueId id);
+
+// Whether two shapes are proven equal, axis by axis.
+bool same_shape(const ir::Shape& a, const ir::Shape& b);
+
+// The value that all elements of a constant have, converted to double; nullopt for other values, and for integers that
+// a double does not hold.
+std::optional<double> splat_of(const ir::Value& value);
+// The elements of a constant of a float type as doubles.
+std::vector<double> float_elements(const ir::Value& value);
+// Adds an fp32 constant, each element rounded once.
+ir::ValueId add_float_constant(ir::Graph& graph, const std::string& name, const std::vector<int64_t>& dims,
+                               const std::vector<double>& elements);
+
+// A Pointwise node that does one operation on its operands, in the float class.
+struct OneOp {
+  struct Operand {
+    ir::ValueId value = ir::kNone;   // kNone: an immediate of the program
+    std::optional<double> constant;  // an immediate, or a constant whose elements are all equal
+  };
+  ir::Node* node = nullptr;
+  PwOp op = PwOp::kLoad;
+  std::vector<Operand> operands;
+};
+// What the producer of a value is, when it is such a node.
+std::optional<OneOp> one_op_of(ir::Graph& graph, ir::ValueId id);
+
+// One operation of two operands, one of which is `known` (either side when the operation commutes): the other one.
+std::optional<OneOp::Operand> other_operand(const OneOp& op, ir::ValueId known);
+
+// `to` does the work of `from` too: its ONNX names are added, each once.
+void take_names(ir::Node& to, const ir::Node& from);
+
+// Makes every use of the node's only output a use of `replacement`, and erases the node.
+void replace_node(ir::Graph& graph, ir::Node& node, ir::ValueId replacement);
+
+// Sets a node's program and operands after its core inputs: `operands[i]` is what the program loads as i. Operands that
+// are the same value become one, those not loaded go. False, and nothing changes, where limits of program.h are passed.
+bool set_program(ir::Node& node, const ir::SsaProgram& program, const std::vector<ir::ValueId>& operands);
+
+// Appends `from` to `to`, loads[i] in place of what `from` loads as i, `accumulator` in place of its kAcc, stores left
+// out; returns the value that it would store to output 0.
+ir::PwValue inline_program(ir::SsaProgram& to, const ir::SsaProgram& from, const std::vector<ir::PwValue>& loads,
+                           ir::PwValue accumulator);
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_PASSES_REWRITE_H_
