@@ -18,10 +18,14 @@ struct OperandFacts {
   int32_t rank = 0;
   int64_t dims[kMaxRank] = {};
   int64_t strides[kMaxRank] = {};
+  // Where its elements lie: bytes [begin, end) of the program's storage; begin == end where there are no elements.
+  uint32_t storage = 0;
+  uint64_t begin = 0, end = 0;
 };
 
 struct StepFacts {
   uint8_t op = 0;
+  uint8_t isa = 0;  // what the program's CPU has
   const OperandFacts* inputs = nullptr;
   int32_t input_count = 0;
   int32_t core_inputs = 0;
@@ -42,9 +46,12 @@ struct StepNeeds {
 
 class KernelCatalog {
  public:
+  // kCorrupt where `isa` is no instruction set; kIncompatible, naming what is missing, where this CPU lacks it.
+  virtual Status check_isa(uint8_t isa) const = 0;
   // The kernel's handle. kIncompatible, naming it, when it is unknown or of another revision.
   virtual Status find(const char* name, uint32_t revision, const void** kernel) const = 0;
-  // Whether the kernel can run the step, and what memory it needs. Must be safe on any facts.
+  // Whether the kernel can run the step, and what memory it needs. Must be safe on any facts. Also refuses operands
+  // that share memory in a way that makes the kernel's own bounds checks worthless.
   virtual Status check(const void* kernel, const StepFacts& facts, StepNeeds* needs) const = 0;
 
  protected:

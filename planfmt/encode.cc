@@ -1,5 +1,7 @@
 #include "planfmt/encode.h"
 
+#include <map>
+
 #include "planfmt/header.h"
 #include "schemas/plan_generated.h"
 
@@ -75,26 +77,51 @@ Offset<plan::Tensor> encode(FlatBufferBuilder& builder, const TensorModel& tenso
                             name);
 }
 
-Offset<plan::Step> encode(FlatBufferBuilder& builder, const StepModel& step) {
+// The names of the user's nodes, each once, in the order in which steps first name them.
+class NodeNames {
+ public:
+  explicit NodeNames(const PlanModel& model) {
+    for (const ProgramModel& program : model.programs) {
+      for (const StepModel& step : program.steps) {
+        for (const std::string& name : step.onnx) {
+          if (indices_.emplace(name, static_cast<uint32_t>(names_.size())).second) names_.push_back(name);
+        }
+      }
+    }
+  }
+  const std::vector<std::string>& all() const { return names_; }
+  std::vector<uint32_t> indices(const StepModel& step) const {
+    std::vector<uint32_t> indices;
+    for (const std::string& name : step.onnx) indices.push_back(indices_.at(name));
+    return indices;
+  }
+
+ private:
+  std::map<std::string, uint32_t> indices_;
+  std::vector<std::string> names_;
+};
+
+Offset<plan::Step> encode(FlatBufferBuilder& builder, const StepModel& step, const NodeNames& nodes) {
   const auto inputs = builder.CreateVector(step.inputs);
   const auto outputs = builder.CreateVector(step.outputs);
   const auto params = aligned_bytes(builder, step.params);
   const auto scalars = builder.CreateVector(step.scalars);
   const auto program = aligned_bytes(builder, step.program);
   const auto name = builder.CreateString(step.name);
-  const auto onnx = tables(builder, step.onnx, [&](const std::string& node) { return builder.CreateString(node); });
+  const auto onnx = builder.CreateVector(nodes.indices(step));
   const plan::Tactic tactic(step.tactic);
   return plan::CreateStep(builder, step.kernel, step.op, inputs, outputs, step.core_inputs, params, scalars, program,
                           &tactic, step.packed, step.workspace, name, onnx, 0, step.time_us);
 }
 
-Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& program) {
+Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& program, const NodeNames& nodes) {
   const auto storages = structs(builder, program.storages, [](const StorageModel& storage) {
     return plan::Storage(storage.offset, storage.size, storage.index, static_cast<plan::StorageKind>(storage.kind));
   });
   const auto tensors =
       tables(builder, program.tensors, [&](const TensorModel& tensor) { return encode(builder, tensor); });
-  const auto steps = tables(builder, program.steps, [&](const StepModel& step) { return encode(builder, step); });
+  const auto steps =
+      tables(builder, program.steps, [&](const StepModel& step) { return encode(builder, step, nodes); });
   const Offset<plan::Region> region = plan::CreateRegion(builder, steps);
   const auto regions = builder.CreateVector(&region, 1);
   return plan::CreateProgram(builder, program.profile, program.isa, storages, tensors, regions, program.arena_size,
@@ -139,11 +166,14 @@ flatbuffers::DetachedBuffer encode_plan(const PlanModel& model, const std::vecto
   const auto bindings = encode_each(model.bindings);
   const auto profiles = encode_each(model.profiles);
   const auto kernels = encode_each(model.kernels);
-  const auto programs = encode_each(model.programs);
+  const NodeNames nodes(model);
+  const auto programs =
+      tables(builder, model.programs, [&](const ProgramModel& program) { return encode(builder, program, nodes); });
+  const auto node_names = builder.CreateVectorOfStrings(nodes.all());
   const auto weights =
       structs(builder, blobs, [](const BlobPlace& blob) { return plan::Blob(blob.offset, blob.size); });
   plan::FinishPlanBuffer(builder, plan::CreatePlan(builder, producer, device, model.threads, name, expressions, symbols,
-                                                   guards, bindings, profiles, kernels, programs, weights));
+                                                   guards, bindings, profiles, kernels, programs, weights, node_names));
   return builder.Release();
 }
 

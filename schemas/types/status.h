@@ -58,9 +58,9 @@ const char* last_error();
 
 }  // namespace planwright
 
-#define PW_RETURN_IF_ERROR(expression)                                                    \
-  do {                                                                                    \
-    if (::planwright::Status pw_status = (expression); !pw_status.ok()) return pw_status; \
+#define PW_RETURN_IF_ERROR(expression)                                                       \
+  do {                                                                                       \
+    if (::planwright::Status pw_failure = (expression); !pw_failure.ok()) return pw_failure; \
   } while (false)
 
 #endif  // PLANWRIGHT_SCHEMAS_TYPES_STATUS_H_

@@ -1,0 +1,179 @@
+#include "planfmt/header.h"
+#include "planfmt/limits.h"
+#include "planfmt/verify_parts.h"
+
+namespace planwright::planfmt {
+namespace {
+
+unsigned long long printable(uint64_t value) { return value; }
+
+bool in_expressions(const plan::Plan& plan, const flatbuffers::Vector<uint32_t>& list) {
+  for (const uint32_t index : list) {
+    if (index >= plan.expressions()->size()) return false;
+  }
+  return true;
+}
+
+Status spend(uint64_t* budget, uint64_t elements) {
+  if (elements > *budget)
+    return error(StatusCode::kCorrupt, "the plan's tables share lists, which a builder never does");
+  *budget -= elements;
+  return kOkStatus;
+}
+
+Status verify_storage(const plan::Plan& plan, const plan::Program& program, uint32_t index) {
+  const plan::Storage& storage = *program.storages()->Get(index);
+  bool sound = false;
+  switch (storage.kind()) {
+    case plan::StorageKind::None: sound = true; break;
+    case plan::StorageKind::Arena:
+      sound =
+          storage.offset() % kBlobAlignment == 0 && in_range(storage.offset(), storage.size(), program.arena_size());
+      break;
+    case plan::StorageKind::Weights: sound = storage.index() < plan.weights()->size(); break;
+    case plan::StorageKind::Binding: sound = storage.index() < plan.bindings()->size(); break;
+  }
+  if (sound) return kOkStatus;
+  return error(StatusCode::kCorrupt, "storage %u (kind %u, index %u, bytes %llu, size %llu) is not there", index,
+               static_cast<unsigned>(storage.kind()), storage.index(), printable(storage.offset()),
+               printable(storage.size()));
+}
+
+// One storage a binding, so that the lifetimes of two cannot be those of one buffer.
+Status verify_binding_storages(const plan::Plan& plan, const plan::Program& program) {
+  Array<uint8_t> seen;
+  PW_RETURN_IF_ERROR(seen.allocate(plan.bindings()->size()));
+  for (uint32_t i = 0; i < program.storages()->size(); ++i) {
+    const plan::Storage& storage = *program.storages()->Get(i);
+    if (storage.kind() != plan::StorageKind::Binding) continue;
+    if (seen[storage.index()]++ != 0) {
+      return error(StatusCode::kCorrupt, "storage %u is the second of binding %s", i,
+                   plan.bindings()->Get(storage.index())->name()->c_str());
+    }
+  }
+  return kOkStatus;
+}
+
+Status verify_tensor(const plan::Plan& plan, const plan::Program& program, uint32_t index) {
+  const plan::Tensor& tensor = *program.tensors()->Get(index);
+  if (tensor.storage() >= program.storages()->size() || !is_valid(static_cast<DType>(tensor.dtype())) ||
+      tensor.dims()->size() > kMaxRank || tensor.strides()->size() != tensor.dims()->size() ||
+      !in_expressions(plan, *tensor.dims()) || !in_expressions(plan, *tensor.strides()) ||
+      tensor.offset() >= plan.expressions()->size()) {
+    return error(StatusCode::kCorrupt, "tensor %u has a type, rank, storage or expression that is not there", index);
+  }
+  const plan::Storage& storage = *program.storages()->Get(tensor.storage());
+  if (storage.kind() == plan::StorageKind::Binding &&
+      plan.bindings()->Get(storage.index())->dtype() != tensor.dtype()) {
+    // The caller promises alignment to the binding's element only.
+    return error(StatusCode::kCorrupt, "tensor %u reads binding %s as another type", index,
+                 plan.bindings()->Get(storage.index())->name()->c_str());
+  }
+  return kOkStatus;
+}
+
+// A step may write the arena and outputs, nothing else.
+bool is_writable(const plan::Plan& plan, const plan::Storage& storage) {
+  return storage.kind() == plan::StorageKind::Arena ||
+         (storage.kind() == plan::StorageKind::Binding &&
+          plan.bindings()->Get(storage.index())->kind() == plan::BindingKind::Output);
+}
+
+Status verify_operands(const plan::Plan& plan, const plan::Program& program, const plan::Step& step) {
+  const auto count = static_cast<int64_t>(program.tensors()->size());
+  for (const int32_t input : *step.inputs()) {
+    if (input < -1 || input >= count) return error(StatusCode::kCorrupt, "input tensor %d is not there", input);
+  }
+  for (const int32_t output : *step.outputs()) {
+    if (output < -1 || output >= count) return error(StatusCode::kCorrupt, "output tensor %d is not there", output);
+    if (output < 0) continue;
+    const uint32_t storage = program.tensors()->Get(static_cast<uint32_t>(output))->storage();
+    if (!is_writable(plan, *program.storages()->Get(storage))) {
+      return error(StatusCode::kCorrupt, "output tensor %d is not in the arena or an output binding", output);
+    }
+  }
+  if (step.core_inputs() > step.inputs()->size()) {
+    return error(StatusCode::kCorrupt, "%u of %u inputs are said to be the operator's own", step.core_inputs(),
+                 step.inputs()->size());
+  }
+  return kOkStatus;
+}
+
+bool is_aligned(const flatbuffers::Vector<uint8_t>* bytes) {
+  return bytes == nullptr || reinterpret_cast<uintptr_t>(bytes->data()) % 8 == 0;
+}
+
+Status verify_memory(const plan::Plan& plan, const plan::Program& program, const plan::Step& step) {
+  if (step.packed() < -1 || step.packed() >= static_cast<int64_t>(plan.weights()->size())) {
+    return error(StatusCode::kCorrupt, "packed weights %d are not there", step.packed());
+  }
+  if (step.workspace() < -1 || step.workspace() >= static_cast<int64_t>(program.storages()->size()) ||
+      (step.workspace() >= 0 &&
+       program.storages()->Get(static_cast<uint32_t>(step.workspace()))->kind() != plan::StorageKind::Arena)) {
+    return error(StatusCode::kCorrupt, "workspace %d is no storage of the arena", step.workspace());
+  }
+  return kOkStatus;
+}
+
+Status verify_step(const plan::Plan& plan, const plan::Program& program, const plan::Step& step, uint64_t* budget) {
+  const uint64_t operands = uint64_t{step.inputs()->size()} + step.outputs()->size();
+  const uint32_t scalars = step.scalars() == nullptr ? 0 : step.scalars()->size();
+  const uint32_t nodes = step.onnx() == nullptr ? 0 : step.onnx()->size();
+  PW_RETURN_IF_ERROR(spend(budget, operands + scalars + nodes));
+  if (operands > kMaxStepOperands || scalars > kMaxStepScalars) {
+    return error(StatusCode::kCorrupt, "has %llu operands and %u scalars; at most %u and %u are allowed",
+                 printable(operands), scalars, kMaxStepOperands, kMaxStepScalars);
+  }
+  PW_RETURN_IF_ERROR(verify_operands(plan, program, step));
+  PW_RETURN_IF_ERROR(verify_memory(plan, program, step));
+  if (step.kernel() >= plan.kernels()->size()) {
+    return error(StatusCode::kCorrupt, "kernel %u is not there", step.kernel());
+  }
+  if (scalars > 0 && !in_expressions(plan, *step.scalars())) {
+    return error(StatusCode::kCorrupt, "a scalar is no expression");
+  }
+  for (uint32_t i = 0; i < nodes; ++i) {
+    if (step.onnx()->Get(i) >= plan.nodes()->size()) return error(StatusCode::kCorrupt, "an ONNX node is not there");
+  }
+  if (!is_aligned(step.params()) || !is_aligned(step.program()) || step.tactic() == nullptr) {
+    return error(StatusCode::kCorrupt, "params, program or tactic are missing or not aligned");
+  }
+  if (step.regions() != nullptr && step.regions()->size() > 0) {
+    return error(StatusCode::kIncompatible,
+                 "runs a body of its own (If, Loop or Scan), which this library does not do");
+  }
+  return kOkStatus;
+}
+
+}  // namespace
+
+Status verify_program(const plan::Plan& plan, const plan::Program& program, uint64_t* budget) {
+  if (program.profile() >= plan.profiles()->size()) {
+    return error(StatusCode::kCorrupt, "a program is for profile %u of %u", program.profile(), plan.profiles()->size());
+  }
+  if (program.arena_size() > kMaxBytes || program.scratch_per_worker() > kMaxBytes) {
+    return error(StatusCode::kResource,
+                 "the engine asks for %llu bytes of arena and %llu of scratch a thread, more than an address space "
+                 "holds",
+                 printable(program.arena_size()), printable(program.scratch_per_worker()));
+  }
+  if (program.storages()->size() > kMaxStorages) {
+    return error(StatusCode::kCorrupt, "a program has %u storages, more than the %u allowed",
+                 program.storages()->size(), kMaxStorages);
+  }
+  for (uint32_t i = 0; i < program.storages()->size(); ++i) PW_RETURN_IF_ERROR(verify_storage(plan, program, i));
+  PW_RETURN_IF_ERROR(verify_binding_storages(plan, program));
+  for (uint32_t i = 0; i < program.tensors()->size(); ++i) PW_RETURN_IF_ERROR(verify_tensor(plan, program, i));
+  if (program.regions()->size() != 1) {
+    return error(program.regions()->size() == 0 ? StatusCode::kCorrupt : StatusCode::kIncompatible,
+                 "a program has %u regions; this library runs one", program.regions()->size());
+  }
+  const auto& steps = *program.regions()->Get(0)->steps();
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    const Status status = verify_step(plan, program, *steps.Get(i), budget);
+    if (!status.ok()) return error_context(status, "step %u (layer %s): ", i, steps.Get(i)->name()->c_str());
+  }
+  return kOkStatus;
+}
+
+}  // namespace planwright::planfmt
