@@ -159,14 +159,14 @@ class LayoutPass {
     return layout_of_order(std::vector<uint8_t>(perm, perm + rank));
   }
 
-  // Operands of the result's dims are read in step with it; constants that broadcast are stored in its order.
+  // Operands of the result's dims are read in runs, as it is written; constants that broadcast are stored in its order.
   void match_program_operands(Node& node, const Layout& layout) {
     const Value& output = graph_.value(node.outputs[0]);
     for (size_t i = static_cast<size_t>(node.core_inputs); i < node.inputs.size(); ++i) {
       const Value& operand = graph_.value(node.inputs[i]);
       if (operand.dims != output.dims && !operand.is_constant()) continue;
       const Layout wanted = suffix_of(layout, output.rank(), operand.rank());
-      if (same_placing(operand.dims, operand.layout, wanted)) continue;
+      if (same_innermost(operand.dims, operand.layout, wanted)) continue;
       node.inputs[i] = copies_.get(operand.id, wanted, node);
     }
   }
@@ -183,13 +183,13 @@ class LayoutPass {
   // The caller's buffers are row-major: a graph output of another order is computed beside it and copied.
   void set_output(Node& node, size_t index, const Layout& layout) {
     Value& output = graph_.value(node.outputs[index]);
-    const bool is_bound = graph_.is_output(output.id);
-    if (!is_bound || same_placing(output.dims, layout, {}) || is_movement(node)) {
+    if (!graph_.is_output(output.id) || same_placing(output.dims, layout, {})) {
       changed_ |= output.layout != layout;
-      // A movement's output is row-major where it is bound; the views pass copies into it.
-      output.layout = is_bound && is_movement(node) ? Layout{} : layout;
+      output.layout = layout;
       return;
     }
+    // The views pass copies what movement leaves elsewhere; pointwise runs may as well be written where they belong.
+    if (is_movement(node) || (node.kind == OpKind::kPointwise && same_innermost(output.dims, layout, {}))) return;
     Value& computed = graph_.add_value(output.name, output.dtype, output.dims);
     computed.layout = layout;
     node.outputs[index] = computed.id;
@@ -210,7 +210,7 @@ class LayoutPass {
     const auto next = std::next(std::find(order.begin(), order.end(), after));
     Node& copy = graph_.add_node(OpKind::kCopy, NoParams{}, {from}, {to.id}, next == order.end() ? kNone : *next);
     copy.core_inputs = 1;
-    copy.name = "copy of " + graph_.value(from).name;
+    copy.name = "copy of " + to.name;
   }
 
   Graph& graph_;

@@ -219,7 +219,7 @@ class ViewsPass {
     const auto next = std::next(std::find(order.begin(), order.end(), node.id));
     Node& copy = graph_.add_node(OpKind::kCopy, NoParams{}, {from}, {to.id}, next == order.end() ? kNone : *next);
     copy.core_inputs = 1;
-    copy.name = "copy of " + graph_.value(from).name;
+    copy.name = "copy of " + to.name;
   }
 
   void set_view(Value& value, const Placement& place) {

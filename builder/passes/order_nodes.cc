@@ -2,7 +2,7 @@
 //
 // The best order is NP-hard to find, and most graphs are chains with a few branches, so three orders are weighed and
 // the lowest peak wins: the model's own (it wins ties, which keeps reports readable), one that always runs the ready
-// node that frees the most, and a depth-first one that finishes the branch of the largest operand first. Sizes are
+// node that frees the most, and a depth-first one that finishes the branch that needs most room first. Sizes are
 // upper bounds over the profiles, as the memory plan takes them.
 #include <algorithm>
 #include <limits>
@@ -142,16 +142,19 @@ Order greedy_order(const Order& given, const Dependencies& dependencies, Meter* 
   return order;
 }
 
-// Each node as late as its first reader allows, the branch of the larger operand before the smaller.
+// Each node as late as its first reader allows; of a node's branches, the one that needs most room beyond its result
+// first (Sethi and Ullman's rule for trees, taken as a guess for graphs).
 Order depth_first_order(const Graph& graph, const Dependencies& dependencies) {
   const Order& given = graph.order();
-  const auto weight = [&](size_t i) {
-    double bytes = 0;
-    for (const ValueId output : graph.node(given[i]).outputs) bytes += output == kNone ? 0 : bytes_of(graph, output);
-    return bytes;
-  };
-  std::vector<double> weights(given.size());
-  for (size_t i = 0; i < given.size(); ++i) weights[i] = weight(i);
+  std::vector<double> result(given.size()), room(given.size());  // bytes of a node's outputs; needed to compute them
+  for (size_t i = 0; i < given.size(); ++i) {
+    for (const ValueId output : graph.node(given[i]).outputs)
+      result[i] += output == kNone ? 0 : bytes_of(graph, output);
+    room[i] = result[i];
+    for (const size_t before : dependencies.before[i]) room[i] += result[before];
+    for (const size_t before : dependencies.before[i]) room[i] = std::max(room[i], room[before]);
+  }
+  const auto urgency = [&](size_t i) { return room[i] - result[i]; };
 
   Order order;
   std::vector<bool> entered(given.size()), done(given.size());
@@ -164,9 +167,9 @@ Order depth_first_order(const Graph& graph, const Dependencies& dependencies) {
       if (!entered[top]) {
         entered[top] = true;
         std::vector<size_t> before = dependencies.before[top];
-        std::stable_sort(before.begin(), before.end(), [&](size_t a, size_t b) { return weights[a] < weights[b]; });
+        std::stable_sort(before.begin(), before.end(), [&](size_t a, size_t b) { return urgency(a) < urgency(b); });
         for (const size_t next : before) {
-          if (!entered[next]) stack.push_back(next);  // the last pushed, the largest, is visited first
+          if (!entered[next]) stack.push_back(next);  // the last pushed is visited first
         }
         continue;
       }

@@ -54,6 +54,13 @@ std::optional<std::vector<AxisGroup>> match_axes(const Shape& from, const Shape&
   return groups;
 }
 
+// The layout's axes, outermost first, without those of length 1.
+std::vector<uint8_t> longer_order(const Shape& dims, const Layout& layout) {
+  std::vector<uint8_t> order = order_of(layout, static_cast<int>(dims.size()));
+  std::erase_if(order, [&](uint8_t axis) { return dims[axis] == Dim(1); });
+  return order;
+}
+
 }  // namespace
 
 Layout channels_last(int rank) {
@@ -76,12 +83,12 @@ std::vector<uint8_t> order_of(const Layout& layout, int rank) {
 }
 
 bool same_placing(const Shape& dims, const Layout& a, const Layout& b) {
-  const auto longer = [&](const Layout& layout) {
-    std::vector<uint8_t> order = order_of(layout, static_cast<int>(dims.size()));
-    std::erase_if(order, [&](uint8_t axis) { return dims[axis] == Dim(1); });
-    return order;
-  };
-  return longer(a) == longer(b);
+  return longer_order(dims, a) == longer_order(dims, b);
+}
+
+bool same_innermost(const Shape& dims, const Layout& a, const Layout& b) {
+  const std::vector<uint8_t> first = longer_order(dims, a), second = longer_order(dims, b);
+  return first.empty() || first.back() == second.back();
 }
 
 Layout transposed(const Layout& layout, const int32_t* perm, int rank) {

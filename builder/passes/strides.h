@@ -21,6 +21,10 @@ std::vector<uint8_t> order_of(const ir::Layout& layout, int rank);
 // Whether the two put dense elements of `dims` in the same places (axes proven to be of length 1 do not matter).
 bool same_placing(const ir::Shape& dims, const ir::Layout& a, const ir::Layout& b);
 
+// Whether the two have the same innermost axis, of those not proven to be of length 1: runs of elements that lie together
+// in one do so in the other.
+bool same_innermost(const ir::Shape& dims, const ir::Layout& a, const ir::Layout& b);
+
 // Whether the strides are proven to be dense row-major ones (axes proven to be of length 1 do not matter).
 bool is_row_major(const ir::Shape& dims, const ir::Shape& strides);
 
