@@ -9,11 +9,11 @@
 
 namespace planwright {
 
-// `workers` threads in all, the calling one included. Workers spin for a few microseconds between parallel_for calls,
-// then sleep. Allocates only in create().
+// `workers` threads in all, the calling one included. Between parallel_for calls workers spin for some 20 microseconds,
+// then sleep; they sleep at once where there are more of them than CPUs. Allocates only in create().
 class ThreadPool final : public Executor {
  public:
-  // Makes a pool; kResource when memory or threads cannot be had. `workers` in [1, 256].
+  // Makes a pool; kInvalid unless `workers` is in [1, 256], kResource when memory or threads cannot be had.
   static Status create(int workers, ThreadPool** pool);
   // Joins the threads. Null is fine.
   static void destroy(ThreadPool* pool);
