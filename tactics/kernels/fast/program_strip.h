@@ -12,17 +12,22 @@
 namespace planwright {
 
 inline constexpr int kStripLength = 256;
-// What run_strip needs for its registers, 64-byte aligned.
+// What run_strip and run_tile need for their registers, 64-byte aligned.
 inline constexpr size_t kStripRegisterBytes = size_t{kMaxPwRegisters} * kStripLength * sizeof(float);
 
 // Elements i = 0 .. length-1 of a strip at data[i * stride]; stride 1 and 0 (one value for all) are the fast ones.
+// In a tile, where `rows` is given, row r has its own: rows[r][(column + i) * stride]; else all rows share `data`.
 struct StripOperand {
   const float* data;
   int64_t stride;
+  const float* const* rows = nullptr;
+  int64_t column = 0;
 };
 struct StripOutput {
   float* data;
   int64_t stride;
+  float* const* rows = nullptr;
+  int64_t column = 0;
 };
 
 struct StripProgram {
@@ -32,18 +37,27 @@ struct StripProgram {
   bool store_is_last;
 };
 
-#define PW_STRIP_FUNCTIONS(tier)                                                                                  \
-  namespace tier {                                                                                                \
-  /* Whether run_strip knows every instruction: all in class float, types fp32 only. */                           \
-  bool is_strip_program(const PwInstr* instructions, int count);                                                  \
-  /* For a program that is_strip_program and is_valid_program. */                                                 \
-  StripProgram strip_program(const PwInstr* instructions, int count);                                             \
-  /* Computes elements 0 .. length-1 (length <= kStripLength). `operands` and `outputs` as the program numbers    \
-     them; `accumulator` is what kAcc reads, contiguous and readable to the next multiple of 16 elements, outside \
-     all outputs (null where the program has none). An output may be an operand of the same elements; `registers` \
-     is kStripRegisterBytes, contents undefined before and after. */                                              \
-  void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,             \
-                 const StripOutput* outputs, int length, float* registers);                                       \
+// A tile of `rows` x `columns` elements, computed as one strip of rows * pitch <= kStripLength elements.
+struct StripTile {
+  int rows, columns;
+  int pitch;  // at least `columns`, a multiple of 16 unless rows is 1
+};
+
+#define PW_STRIP_FUNCTIONS(tier)                                                                               \
+  namespace tier {                                                                                             \
+  /* Whether the interpreter knows every instruction: all in class float, types fp32 only. */                  \
+  bool is_strip_program(const PwInstr* instructions, int count);                                               \
+  /* For a program that is_strip_program and is_valid_program. */                                              \
+  StripProgram strip_program(const PwInstr* instructions, int count);                                          \
+  /* Computes elements 0 .. length-1 (length <= kStripLength). `operands` and `outputs` as the program numbers \
+     them; `accumulator` is what kAcc reads, contiguous and readable to the next multiple of 16 elements,      \
+     outside all outputs (null where the program has none). An output may be an operand of the same elements;  \
+     `registers` is kStripRegisterBytes, contents undefined before and after. */                               \
+  void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,          \
+                 const StripOutput* outputs, int length, float* registers);                                    \
+  /* The same over a tile; element (r, i) of the accumulator is at accumulator[r * pitch + i]. */              \
+  void run_tile(const StripProgram& program, const StripOperand* operands, const float* accumulator,           \
+                const StripOutput* outputs, const StripTile& tile, float* registers);                          \
   }
 PW_STRIP_FUNCTIONS(tier_baseline)
 PW_STRIP_FUNCTIONS(tier_avx2)

@@ -153,30 +153,45 @@ Register splat(float value, float* to) {
   return {to, 0};
 }
 
-Register load(const StripOperand& operand, int length, bool in_place, float* to) {
-  if (operand.stride == 0) return splat(*operand.data, to);
-  if (operand.stride == 1) {
-    const int whole = length - length % kLanes;
-    if (in_place && whole == length) return {operand.data, 1};
-    for (int i = 0; i < whole; i += kLanes) hn::Store(hn::LoadU(kF, operand.data + i), kF, to + i);
-    if (whole < length) hn::Store(load_n(operand.data + whole, length - whole), kF, to + whole);
-    return {to, 1};
+// Copies `length` elements to `to`, and 0 up to the next whole vector.
+void gather(const float* from, int64_t stride, int length, float* to) {
+  const int whole = length - length % kLanes;
+  if (stride == 1) {
+    for (int i = 0; i < whole; i += kLanes) hn::Store(hn::LoadU(kF, from + i), kF, to + i);
+    if (whole < length) hn::Store(load_n(from + whole, length - whole), kF, to + whole);
+    return;
   }
-  for (int i = 0; i < length; ++i) to[i] = operand.data[i * operand.stride];
+  for (int i = 0; i < length; ++i) to[i] = from[i * stride];
   for (int i = length; i % kLanes != 0; ++i) to[i] = 0.0f;
+}
+
+Register load(const StripOperand& operand, const StripTile& tile, bool in_place, float* to) {
+  if (operand.rows == nullptr) {
+    if (operand.stride == 0) return splat(*operand.data, to);
+    if (in_place && tile.rows == 1 && operand.stride == 1 && tile.columns % kLanes == 0) return {operand.data, 1};
+  }
+  for (int r = 0; r < tile.rows; ++r) {
+    const float* from = operand.rows == nullptr ? operand.data : operand.rows[r] + operand.column * operand.stride;
+    gather(from, operand.stride, tile.columns, to + r * tile.pitch);
+  }
   return {to, 1};
 }
 
-void store(Register from, const StripOutput& output, int length) {
-  if (output.stride == 1) {
+void scatter(const float* from, int step, float* to, int64_t stride, int length) {
+  if (stride == 1) {
     const int whole = length - length % kLanes;
-    for (int i = 0; i < whole; i += kLanes) {
-      hn::StoreU(hn::LoadU(kF, from.data + i * from.step), kF, output.data + i);
-    }
-    if (whole < length) store_n(hn::LoadU(kF, from.data + whole * from.step), output.data + whole, length - whole);
+    for (int i = 0; i < whole; i += kLanes) hn::StoreU(hn::LoadU(kF, from + i * step), kF, to + i);
+    if (whole < length) store_n(hn::LoadU(kF, from + whole * step), to + whole, length - whole);
     return;
   }
-  for (int i = 0; i < length; ++i) output.data[i * output.stride] = from.data[i * from.step];
+  for (int i = 0; i < length; ++i) to[i * stride] = from[i * step];
+}
+
+void store(Register from, const StripOutput& output, const StripTile& tile) {
+  for (int r = 0; r < tile.rows; ++r) {
+    float* to = output.rows == nullptr ? output.data : output.rows[r] + output.column * output.stride;
+    scatter(from.data + r * tile.pitch * from.step, from.step, to, output.stride, tile.columns);
+  }
 }
 
 bool is_strip_instruction(const PwInstr& instr) {
@@ -214,18 +229,19 @@ StripProgram strip_program(const PwInstr* instructions, int count) {
   return {instructions, count, stores == 1 && instructions[count - 1].op == PwOp::kStore};
 }
 
-void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,
-               const StripOutput* outputs, int length, float* registers) {
+void run_tile(const StripProgram& program, const StripOperand* operands, const float* accumulator,
+              const StripOutput* outputs, const StripTile& tile, float* registers) {
   Register values[kMaxPwRegisters];
+  const int length = (tile.rows - 1) * tile.pitch + tile.columns;
   const int padded = (length + kLanes - 1) / kLanes * kLanes;
   for (int i = 0; i < program.count; ++i) {
     const PwInstr& instr = program.instructions[i];
     float* to = registers + instr.dst * kStripLength;
     switch (instr.op) {
-      case PwOp::kLoad: values[instr.dst] = load(operands[instr.operand], length, program.store_is_last, to); continue;
+      case PwOp::kLoad: values[instr.dst] = load(operands[instr.operand], tile, program.store_is_last, to); continue;
       case PwOp::kConst: values[instr.dst] = splat(static_cast<float>(instr.imm_f), to); continue;
       case PwOp::kAcc: values[instr.dst] = {accumulator, 1}; continue;
-      case PwOp::kStore: store(values[instr.a], outputs[instr.operand], length); continue;
+      case PwOp::kStore: store(values[instr.a], outputs[instr.operand], tile); continue;
       default: break;
     }
     const int reads = reads_of(instr.op);
@@ -244,6 +260,11 @@ void run_strip(const StripProgram& program, const StripOperand* operands, const 
     }
     values[instr.dst] = {to, one ? 0 : 1};
   }
+}
+
+void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,
+               const StripOutput* outputs, int length, float* registers) {
+  run_tile(program, operands, accumulator, outputs, {1, length, kStripLength}, registers);
 }
 
 }  // namespace planwright::PW_TIER_NAMESPACE

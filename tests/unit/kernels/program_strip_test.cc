@@ -19,16 +19,20 @@ struct Tier {
   bool (*is_strip_program)(const PwInstr*, int);
   StripProgram (*strip_program)(const PwInstr*, int);
   void (*run_strip)(const StripProgram&, const StripOperand*, const float*, const StripOutput*, int, float*);
+  void (*run_tile)(const StripProgram&, const StripOperand*, const float*, const StripOutput*, const StripTile&,
+                   float*);
 };
 
 std::vector<Tier> tiers() {
-  std::vector<Tier> list = {
-      {"baseline", tier_baseline::is_strip_program, tier_baseline::strip_program, tier_baseline::run_strip}};
+  std::vector<Tier> list = {{"baseline", tier_baseline::is_strip_program, tier_baseline::strip_program,
+                             tier_baseline::run_strip, tier_baseline::run_tile}};
   if (__builtin_cpu_supports("x86-64-v3")) {
-    list.push_back({"avx2", tier_avx2::is_strip_program, tier_avx2::strip_program, tier_avx2::run_strip});
+    list.push_back(
+        {"avx2", tier_avx2::is_strip_program, tier_avx2::strip_program, tier_avx2::run_strip, tier_avx2::run_tile});
   }
   if (__builtin_cpu_supports("x86-64-v4")) {
-    list.push_back({"avx512", tier_avx512::is_strip_program, tier_avx512::strip_program, tier_avx512::run_strip});
+    list.push_back({"avx512", tier_avx512::is_strip_program, tier_avx512::strip_program, tier_avx512::run_strip,
+                    tier_avx512::run_tile});
   }
   return list;
 }
@@ -307,6 +311,39 @@ TEST(StripTest, AccumulatorIsRead) {
     tier.run_strip(tier.strip_program(program.data(), 4), nullptr, sums, &output, 19, registers.get());
     for (int i = 0; i < 19; ++i) EXPECT_EQ(y[static_cast<size_t>(i)], std::max(0.0f, sums[i])) << tier.name;
     EXPECT_EQ(y[19], 99.0f) << tier.name;
+  }
+}
+
+// acc + bias + residual over a tile of rows that lie apart, as an epilogue sees them.
+TEST(StripTest, TileOfRows) {
+  constexpr int kRows = 5, kPitch = 32;
+  for (const Tier& tier : tiers()) {
+    for (int columns = 17; columns <= kPitch; ++columns) {
+      const PwInstr acc = compute(PwOp::kAcc, 0, 0);
+      const std::vector<PwInstr> program = {
+          acc, load(1, 0), compute(PwOp::kAdd, 2, 0, 1), load(3, 1), compute(PwOp::kAdd, 4, 2, 3), store(0, 4)};
+      alignas(64) float sums[kRows * kPitch];
+      for (int i = 0; i < kRows * kPitch; ++i) sums[i] = static_cast<float>(i);
+      std::vector<float> bias(static_cast<size_t>(columns)), x(kRows * 100), y(kRows * 200, -1.0f);
+      for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(1000 * i);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = 0.5f + static_cast<float>(i % 7);
+      const float* rows[kRows];
+      float* out[kRows];
+      for (int r = 0; r < kRows; ++r)
+        rows[r] = &x[static_cast<size_t>(r * 100)], out[r] = &y[static_cast<size_t>(r * 200)];
+      const StripOperand operands[] = {{bias.data(), 1}, {nullptr, 1, rows, 3}};
+      const StripOutput output = {nullptr, 1, out, 2};
+      Registers registers;
+      tier.run_tile(tier.strip_program(program.data(), 6), operands, sums, &output, {kRows, columns, kPitch},
+                    registers.get());
+      for (int r = 0; r < kRows; ++r) {
+        EXPECT_EQ(out[r][1], -1.0f);
+        EXPECT_EQ(out[r][columns + 2], -1.0f);
+        for (int i = 0; i < columns; ++i) {
+          EXPECT_EQ(out[r][i + 2], sums[r * kPitch + i] + bias[static_cast<size_t>(i)] + rows[r][i + 3]) << tier.name;
+        }
+      }
+    }
   }
 }
 
