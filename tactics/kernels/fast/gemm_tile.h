@@ -1,0 +1,81 @@
+// The innermost part of every fast contraction, as the instruction set tiers provide it: micro kernels that compute a
+// tile of rows x vectors of the output in registers, and what finishes a tile that has been put aside in L1.
+//
+// Rows of A are reached through pointers (one a row and kernel tap), so a convolution needs no patch matrix; B comes in
+// panels (gemm_panel.h). Everything around the tile (tasks, pointers, the choice of epilogue) is plain code, compiled
+// once.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_TILE_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_TILE_H_
+
+#include <cstdint>
+
+#include "tactics/kernels/fast/program_strip.h"
+
+namespace planwright {
+
+inline constexpr int kMaxTileRows = 14;
+inline constexpr int kMaxTileVectors = 4;
+inline constexpr int kMaxLanes = 16;
+
+// out[r][column + j] = min(max(sum over k of a[r][k] * b[k][j] + bias[j] + residual[r][column + j], low), high)
+struct GemmTile {
+  const float* const* rows;  // [taps][R]: where `depth` consecutive elements of row r at that tap start
+  int64_t taps, depth;
+  const float* panel;  // [taps * depth][V * lanes], rows `panel_step` floats apart
+  int64_t panel_step;
+  float* const* out;  // [R]
+  int64_t column;
+  const float* bias;             // [V * lanes], or null
+  const float* const* residual;  // [R], or null
+  bool clamp;                    // else low and high are not looked at; NaN stays NaN
+  float low, high;
+};
+using GemmKernel = void (*)(const GemmTile& tile);
+
+// What is computed from x = the tile's sums + bias + residual.
+enum class TileFunction : uint8_t {
+  kClamp = 0,  // clamp(alpha * x + beta)
+  kHardSwish,  // x * clamp(alpha * x + beta)
+  kSigmoid,    // 1 / (1 + exp(-x))
+  kSilu,       // x / (1 + exp(-alpha * x))
+  kGelu,       // beta * x * (1 + erf(alpha * x))
+};
+inline constexpr int kTileFunctionCount = 5;
+
+// A tile put aside: element (r, j) of the sums at sums[r * pitch + j]; pitch is a multiple of the lanes and all of it
+// readable. Writes out[r][column + j] for j < columns only.
+struct TileFinish {
+  const float* sums;
+  int64_t pitch;
+  int rows, columns;
+  float* const* out;
+  int64_t column;
+  const float* bias;             // [columns], or null
+  const float* const* residual;  // [rows], or null
+  float alpha, beta, low, high;
+};
+
+// What one tier provides.
+struct GemmTier {
+  int lanes;
+  GemmKernel kernels[kMaxTileRows + 1][kMaxTileVectors + 1];  // [R][V]; null where registers do not hold such a tile
+  void (*finish[kTileFunctionCount])(const TileFinish& tile);
+  bool (*is_strip_program)(const PwInstr* instructions, int count);
+  StripProgram (*strip_program)(const PwInstr* instructions, int count);
+  void (*run_tile)(const StripProgram& program, const StripOperand* operands, const float* accumulator,
+                   const StripOutput* outputs, const StripTile& tile, float* registers);
+};
+
+namespace tier_baseline {
+extern const GemmTier gemm_tier;
+}
+namespace tier_avx2 {
+extern const GemmTier gemm_tier;
+}
+namespace tier_avx512 {
+extern const GemmTier gemm_tier;
+}
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_TILE_H_

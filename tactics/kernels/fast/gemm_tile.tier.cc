@@ -1,0 +1,205 @@
+#include "tactics/kernels/fast/gemm_tile.h"
+
+#include "tactics/kernels/fast/vector_math.h"
+
+namespace planwright::PW_TIER_NAMESPACE {
+namespace {
+
+// `kRows` x `kVectors` accumulators live in registers for the whole of K. Tiles of few accumulators would
+// wait for their own sums (two multiply-adds a cycle, four cycles each), so they keep several sets over k, added at the
+// end.
+template <int kRows, int kVectors>
+void gemm_kernel(const GemmTile& tile) {
+  constexpr int kSets = kRows * kVectors >= 7 ? 1 : kRows * kVectors >= 3 ? 2 : 4;
+  FloatVec sum[kSets][kRows][kVectors];
+#pragma GCC unroll 16
+  for (int s = 0; s < kSets; ++s) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sum[s][r][v] = hn::Zero(kF);
+    }
+  }
+
+  const float* const* rows = tile.rows;
+  const float* b = tile.panel;
+  const int64_t step = tile.panel_step;
+  const int64_t depth = tile.depth;
+  for (int64_t tap = tile.taps; tap != 0; --tap) {
+    // k runs from -depth to 0 so that it is the only counter.
+    const float* a[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) a[r] = rows[r] + depth;
+    rows += kRows;
+    int64_t k = -depth;
+    if constexpr (kSets > 1) {
+      for (; k <= -kSets; k += kSets) {
+#pragma GCC unroll 16
+        for (int s = 0; s < kSets; ++s) {
+#pragma GCC unroll 16
+          for (int v = 0; v < kVectors; ++v) {
+            const FloatVec bv = hn::LoadU(kF, b + v * kLanes);
+#pragma GCC unroll 16
+            for (int r = 0; r < kRows; ++r) {
+              sum[s][r][v] = hn::MulAdd(hn::Set(kF, a[r][k + s]), bv, sum[s][r][v]);
+            }
+          }
+          b += step;
+        }
+      }
+    }
+    for (; k != 0; ++k) {
+      FloatVec bv[kVectors];
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(kF, b + v * kLanes);
+      b += step;
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const FloatVec av = hn::Set(kF, a[r][k]);
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) sum[0][r][v] = hn::MulAdd(av, bv[v], sum[0][r][v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int s = 1; s < kSets; ++s) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sum[0][r][v] = hn::Add(sum[0][r][v], sum[s][r][v]);
+    }
+  }
+
+  if (tile.bias != nullptr) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      const FloatVec bias = hn::LoadU(kF, tile.bias + v * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) sum[0][r][v] = hn::Add(sum[0][r][v], bias);
+    }
+  }
+  if (tile.residual != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const float* residual = tile.residual[r] + tile.column;
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        sum[0][r][v] = hn::Add(sum[0][r][v], hn::LoadU(kF, residual + v * kLanes));
+      }
+    }
+  }
+  if (tile.clamp) {
+    const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sum[0][r][v] = hn::Min(high, hn::Max(low, sum[0][r][v]));
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    float* out = tile.out[r] + tile.column;
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[0][r][v], kF, out + v * kLanes);
+  }
+}
+
+// Applies `function` to sums + bias + residual, vector by vector.
+template <typename Function>
+HWY_INLINE void finish_tile(const TileFinish& tile, const Function& function) {
+  const int whole = tile.columns - tile.columns % kLanes;
+  const int rest = tile.columns - whole;
+  for (int r = 0; r < tile.rows; ++r) {
+    const float* sums = tile.sums + r * tile.pitch;
+    const float* residual = tile.residual == nullptr ? nullptr : tile.residual[r] + tile.column;
+    float* out = tile.out[r] + tile.column;
+    for (int j = 0; j < whole; j += kLanes) {
+      FloatVec x = hn::LoadU(kF, sums + j);
+      if (tile.bias != nullptr) x = hn::Add(x, hn::LoadU(kF, tile.bias + j));
+      if (residual != nullptr) x = hn::Add(x, hn::LoadU(kF, residual + j));
+      hn::StoreU(function(x), kF, out + j);
+    }
+    if (rest != 0) {
+      FloatVec x = hn::LoadU(kF, sums + whole);
+      if (tile.bias != nullptr) x = hn::Add(x, load_n(tile.bias + whole, rest));
+      if (residual != nullptr) x = hn::Add(x, load_n(residual + whole, rest));
+      store_n(function(x), out + whole, rest);
+    }
+  }
+}
+
+// Kept a function of the vector's position: NaN stays NaN, as Min and Max give their second operand.
+HWY_INLINE FloatVec clamp(FloatVec x, FloatVec low, FloatVec high) { return hn::Min(high, hn::Max(low, x)); }
+
+void finish_clamp(const TileFinish& tile) {
+  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
+  const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
+  finish_tile(tile, [=](FloatVec x) { return clamp(hn::MulAdd(x, alpha, beta), low, high); });
+}
+
+void finish_hard_swish(const TileFinish& tile) {
+  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
+  const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
+  finish_tile(tile, [=](FloatVec x) { return hn::Mul(x, clamp(hn::MulAdd(x, alpha, beta), low, high)); });
+}
+
+void finish_sigmoid(const TileFinish& tile) {
+  finish_tile(tile, [](FloatVec x) { return vector_sigmoid(x); });
+}
+
+void finish_silu(const TileFinish& tile) {
+  const FloatVec alpha = hn::Set(kF, tile.alpha);
+  finish_tile(tile, [=](FloatVec x) { return hn::Mul(x, vector_sigmoid(hn::Mul(x, alpha))); });
+}
+
+void finish_gelu(const TileFinish& tile) {
+  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
+  finish_tile(tile, [=](FloatVec x) {
+    return hn::Mul(hn::Mul(beta, x), hn::Add(hn::Set(kF, 1.0f), vector_erf(hn::Mul(x, alpha))));
+  });
+}
+
+}  // namespace
+
+// Tiles that leave registers for the vectors of B and one broadcast: up to 28 accumulators of 32 registers in
+// AVX-512, 12 of 16 below.
+#define PW_ROW2(r) \
+  { nullptr, gemm_kernel<r, 1>, gemm_kernel<r, 2>, nullptr, nullptr }
+#define PW_ROW3(r) \
+  { nullptr, gemm_kernel<r, 1>, gemm_kernel<r, 2>, gemm_kernel<r, 3>, nullptr }
+#define PW_ROW4(r) \
+  { nullptr, gemm_kernel<r, 1>, gemm_kernel<r, 2>, gemm_kernel<r, 3>, gemm_kernel<r, 4> }
+const GemmTier gemm_tier = {
+    kLanes,
+    {{},
+#if HWY_TARGET <= HWY_AVX3
+     PW_ROW4(1),
+     PW_ROW4(2),
+     PW_ROW4(3),
+     PW_ROW4(4),
+     PW_ROW4(5),
+     PW_ROW4(6),
+     PW_ROW3(7),
+     PW_ROW3(8),
+     PW_ROW2(9),
+     PW_ROW2(10),
+     PW_ROW2(11),
+     PW_ROW2(12),
+     PW_ROW2(13),
+     PW_ROW2(14)
+#else
+     PW_ROW3(1),
+     PW_ROW3(2),
+     PW_ROW3(3),
+     PW_ROW3(4),
+     PW_ROW2(5),
+     PW_ROW2(6)
+#endif
+    },
+    {finish_clamp, finish_hard_swish, finish_sigmoid, finish_silu, finish_gelu},
+    is_strip_program,
+    strip_program,
+    run_tile,
+};
+
+}  // namespace planwright::PW_TIER_NAMESPACE
