@@ -1,0 +1,168 @@
+// Max and average pooling, fp32, channels-last, one or two spatial axes. A vector holds channels; each output pixel
+// folds the input pixels of its window, found once for all its channels.
+#include "tactics/kernels/fast/vector.h"
+
+namespace planwright::PW_TIER_NAMESPACE {
+namespace {
+
+constexpr int kMaxTaps = 256;
+constexpr int64_t kTaskElements = 1 << 14;
+
+struct Shape {
+  int64_t batch, channels, in_h, in_w, out_h, out_w;
+  int64_t x_n, x_h, x_w, y_n, y_h, y_w;
+  int64_t pad_h, pad_w, pad_h_end, pad_w_end;
+  int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+};
+
+Shape shape_of(const KernelArgs& args) {
+  const auto& params = args.params_as<PoolParams>();
+  const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  const bool flat = params.spatial == 1;
+  const int h = flat ? -1 : 0, w = flat ? 0 : 1;  // spatial axes; -1: there is none
+  Shape s;
+  s.batch = x.dims[0];
+  s.channels = x.dims[1];
+  s.in_h = flat ? 1 : x.dims[2 + h];
+  s.in_w = x.dims[2 + w];
+  s.out_h = flat ? 1 : y.dims[2 + h];
+  s.out_w = y.dims[2 + w];
+  s.x_n = x.strides[0];
+  s.x_h = flat ? 0 : x.strides[2 + h];
+  s.x_w = x.strides[2 + w];
+  s.y_n = y.strides[0];
+  s.y_h = flat ? 0 : y.strides[2 + h];
+  s.y_w = y.strides[2 + w];
+  s.pad_h = flat ? 0 : args.scalars[h];
+  s.pad_w = args.scalars[w];
+  s.pad_h_end = flat ? 0 : args.scalars[params.spatial + h];
+  s.pad_w_end = args.scalars[params.spatial + w];
+  s.kernel_h = flat ? 1 : params.kernel[h];
+  s.kernel_w = params.kernel[w];
+  s.stride_h = flat ? 1 : params.stride[h];
+  s.stride_w = params.stride[w];
+  s.dilation_h = flat ? 1 : params.dilation[h];
+  s.dilation_w = params.dilation[w];
+  return s;
+}
+
+Status validate(const KernelArgs& args) {
+  PW_RETURN_IF_ERROR(reference_kernel(OpKind::kPool).validate(args));
+  const auto& params = args.params_as<PoolParams>();
+  const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  if (x.dtype != DType::kF32) return error(StatusCode::kUnsupported, "not fp32");
+  if (params.kind == PoolKind::kLp) return error(StatusCode::kUnsupported, "neither max nor average");
+  if (params.spatial > 2) return error(StatusCode::kUnsupported, "%d spatial axes", params.spatial);
+  if (args.output_count > 1 && !args.outputs[1].absent) return error(StatusCode::kUnsupported, "indices are wanted");
+  if (x.dims[1] > 1 && (x.strides[1] != 1 || y.strides[1] != 1)) {
+    return error(StatusCode::kUnsupported, "channels are not innermost");
+  }
+  const int64_t taps = int64_t{params.kernel[0]} * (params.spatial > 1 ? params.kernel[1] : 1);
+  if (params.kernel[0] > kMaxTaps || taps > kMaxTaps) {
+    return error(StatusCode::kUnsupported, "%ld taps", static_cast<long>(taps));
+  }
+  return kOkStatus;
+}
+
+// Of one axis at one output position: taps in [first, end) lie inside the input, `padded` of them inside it with
+// padding.
+struct Span {
+  int64_t start;  // input position of tap 0
+  int first, end, padded;
+};
+
+Span span_of(int64_t out, int64_t in, int kernel, int stride, int dilation, int64_t pad, int64_t pad_end) {
+  Span span{out * stride - pad, kernel, 0, 0};
+  for (int k = 0; k < kernel; ++k) {
+    const int64_t at = span.start + int64_t{k} * dilation;
+    if (at >= -pad && at < in + pad_end) ++span.padded;
+    if (at < 0 || at >= in) continue;
+    if (span.first == kernel) span.first = k;
+    span.end = k + 1;
+  }
+  return span;
+}
+
+// The maximum that keeps a NaN in either.
+HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::Gt(a, b)), a, b); }
+
+// y[c] = max over taps, or their sum times `scale`.
+template <bool kMax>
+void fold(const float* const* taps, int count, int64_t channels, float scale, float* y) {
+  const FloatVec start = kMax ? hn::Set(kF, -__builtin_inff()) : hn::Zero(kF);
+  const FloatVec factor = hn::Set(kF, scale);
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int valid = static_cast<int>(channels - c < kLanes ? channels - c : kLanes);
+    FloatVec result = start;
+    for (int t = 0; t < count; ++t) {
+      const FloatVec x = valid == kLanes ? hn::LoadU(kF, taps[t] + c) : load_n(taps[t] + c, valid);
+      result = kMax ? max_nan(result, x) : hn::Add(result, x);
+    }
+    if (!kMax) result = hn::Mul(result, factor);
+    if (valid == kLanes) {
+      hn::StoreU(result, kF, y + c);
+    } else {
+      store_n(result, y + c, valid);
+    }
+  }
+}
+
+void pool_row(const KernelArgs& args, const Shape& s, int64_t n, int64_t oy) {
+  const auto& params = args.params_as<PoolParams>();
+  const float* image = args.inputs[0].as<const float>() + n * s.x_n;
+  float* row = args.outputs[0].as<float>() + n * s.y_n + oy * s.y_h;
+  const Span down = span_of(oy, s.in_h, s.kernel_h, s.stride_h, s.dilation_h, s.pad_h, s.pad_h_end);
+  for (int64_t ox = 0; ox < s.out_w; ++ox) {
+    const Span along = span_of(ox, s.in_w, s.kernel_w, s.stride_w, s.dilation_w, s.pad_w, s.pad_w_end);
+    const float* taps[kMaxTaps];
+    int count = 0;
+    for (int ky = down.first; ky < down.end; ++ky) {
+      for (int kx = along.first; kx < along.end; ++kx) {
+        taps[count++] = image + (down.start + int64_t{ky} * s.dilation_h) * s.x_h +
+                        (along.start + int64_t{kx} * s.dilation_w) * s.x_w;
+      }
+    }
+    if (params.kind == PoolKind::kMax) {
+      fold<true>(taps, count, s.channels, 0, row + ox * s.y_w);
+    } else {
+      const int divisor = params.count_include_pad != 0 ? down.padded * along.padded : count;
+      fold<false>(taps, count, s.channels, divisor == 0 ? 0.0f : 1.0f / static_cast<float>(divisor), row + ox * s.y_w);
+    }
+  }
+}
+
+Status run(const KernelArgs& args) {
+  const Shape s = shape_of(args);
+  const int64_t rows = s.batch * s.out_h;
+  const int64_t cost = s.out_w * s.channels * s.kernel_h * s.kernel_w;
+  const int64_t group = kTaskElements / (cost + 1) + 1;
+  parallel_for(*args.executor, (rows + group - 1) / group, [&](int64_t task, int) {
+    for (int64_t row = task * group; row < (task + 1) * group && row < rows; ++row) {
+      pool_row(args, s, row / s.out_h, row % s.out_h);
+    }
+  });
+  return kOkStatus;
+}
+
+constexpr KernelDescriptor kKernels[] = {{
+    .name = "pool_f32_" PW_TIER_STRING,
+    .revision = 1,
+    .op = OpKind::kPool,
+    .isa = PW_TIER_ISA,
+    .packed_inputs = 0,
+    .validate = validate,
+    .packed_size = nullptr,
+    .workspace_size = nullptr,
+    .scratch_size = nullptr,
+    .pack = nullptr,
+    .run = run,
+    .tactics = nullptr,
+}};
+
+}  // namespace
+}  // namespace planwright::PW_TIER_NAMESPACE
+
+namespace planwright {
+extern const KernelTable PW_TIER_TABLE(pool_f32);
+const KernelTable PW_TIER_TABLE(pool_f32) = {PW_TIER_NAMESPACE::kKernels, 1};
+}  // namespace planwright
