@@ -26,26 +26,14 @@ bool is_packed(const KernelDescriptor& kernel, int32_t input) {
   return input < 32 && (kernel.packed_inputs >> input & 1u) != 0;
 }
 
-// The kernel reads an operand's elements exactly where it has some.
-Status check_presence(const KernelDescriptor& kernel, const StepFacts& facts) {
-  const Arity arity = arity_of(kernel.op);
-  if (facts.core_inputs < arity.min_inputs || facts.output_count < arity.min_outputs) {
-    return error(StatusCode::kInvalid, "%s with %d inputs and %d outputs", name_of(kernel.op), facts.core_inputs,
-                 facts.output_count);
-  }
+// The kernel reads an operand's elements exactly where it has some. What may be absent, validate() knows.
+Status check_packing(const KernelDescriptor& kernel, const StepFacts& facts) {
   for (int32_t i = 0; i < facts.input_count; ++i) {
     const OperandFacts& input = facts.inputs[i];
-    if (input.absent) {
-      if (i < arity.min_inputs || i >= facts.core_inputs) {
-        return error(StatusCode::kInvalid, "input %d is not given, and not optional", i);
-      }
-    } else if (input.has_data == is_packed(kernel, i)) {
+    if (!input.absent && input.has_data == is_packed(kernel, i)) {
       return error(StatusCode::kInvalid, "input %d is %s", i,
                    input.has_data ? "given plainly, but the kernel reads it packed" : "given without its elements");
     }
-  }
-  for (int32_t i = 0; i < arity.min_outputs; ++i) {
-    if (facts.outputs[i].absent) return error(StatusCode::kInvalid, "output %d is not given, and not optional", i);
   }
   return kOkStatus;
 }
@@ -118,7 +106,7 @@ Status check_args(const KernelDescriptor& kernel, const StepFacts& facts, const 
   if (facts.program_size % sizeof(PwInstr) != 0) {
     return error(StatusCode::kInvalid, "the program has %u bytes, no whole number of instructions", facts.program_size);
   }
-  PW_RETURN_IF_ERROR(check_presence(kernel, facts));
+  PW_RETURN_IF_ERROR(check_packing(kernel, facts));
   PW_RETURN_IF_ERROR(check_aliases(kernel.op, facts));
   PW_RETURN_IF_ERROR(kernel.validate(args));
   needs->packed = kernel.packed_size != nullptr ? kernel.packed_size(args) : 0;

@@ -127,7 +127,7 @@ Status StepReader::read(const plan::Step& step, const int64_t* values, StepFacts
   facts->output_count = static_cast<int32_t>(step.outputs()->size());
   PW_RETURN_IF_ERROR(read_operands(*step.inputs(), values, operands_.data()));
   PW_RETURN_IF_ERROR(read_operands(*step.outputs(), values, operands_.data() + step.inputs()->size()));
-  if (step.params() != nullptr) {
+  if (step.params() != nullptr && step.params()->size() > 0) {  // an empty list is not aligned
     facts->params = step.params()->data();
     facts->params_size = step.params()->size();
   }
@@ -136,7 +136,7 @@ Status StepReader::read(const plan::Step& step, const int64_t* values, StepFacts
     facts->scalars = scalars_.data();
     facts->scalar_count = static_cast<int32_t>(step.scalars()->size());
   }
-  if (step.program() != nullptr) {
+  if (step.program() != nullptr && step.program()->size() > 0) {
     facts->program = step.program()->data();
     facts->program_size = step.program()->size();
   }

@@ -100,7 +100,7 @@ Status verify_operands(const plan::Plan& plan, const plan::Program& program, con
 }
 
 bool is_aligned(const flatbuffers::Vector<uint8_t>* bytes) {
-  return bytes == nullptr || reinterpret_cast<uintptr_t>(bytes->data()) % 8 == 0;
+  return bytes == nullptr || bytes->size() == 0 || reinterpret_cast<uintptr_t>(bytes->data()) % 8 == 0;
 }
 
 Status verify_memory(const plan::Plan& plan, const plan::Program& program, const plan::Step& step) {
