@@ -80,7 +80,7 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
 
 void measure_engine(const EngineOptions& options) {
   const pw::Engine engine(options.save_engine);
-  Tensors inputs = random_inputs(engine, input_dims(engine, {}, -1));
+  Tensors inputs = random_inputs(engine, complete_shapes(engine, {}, -1));
   const Measurement measurement = measure(engine, InferenceOptions{}, inputs);
   if (!options.quiet) print_report(engine, measurement, inputs, ReportOptions{});
 }

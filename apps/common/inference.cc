@@ -12,8 +12,6 @@
 #include <random>
 #include <thread>
 
-#include "apps/common/console.h"
-#include "apps/common/flag_names.h"
 #include "apps/common/interrupt.h"
 
 namespace planwright::apps {
@@ -107,35 +105,12 @@ long involuntary_switches() {
 
 }  // namespace
 
-std::map<std::string, pw::Dims> input_dims(const pw::Engine& engine, const std::map<std::string, pw::Dims>& shapes,
-                                           int profile) {
-  std::map<std::string, pw::Dims> dims;
-  for (const pw_binding& binding : engine.bindings()) {
-    if (!binding.is_input) continue;
-    pw::Dims& chosen = dims[binding.name];
-    const auto given = shapes.find(binding.name);
-    chosen.resize(PW_MAX_RANK);
-    size_t rank = chosen.size();
-    pw::require(pw_engine_profile(engine.get(), static_cast<size_t>(std::max(profile, 0)), binding.name, nullptr,
-                                  chosen.data(), nullptr, &rank));
-    chosen.resize(rank);
-    if (given != shapes.end()) chosen = given->second;
-  }
-  for (const auto& [name, unused] : shapes) {
-    if (dims.count(name) != 0) continue;
-    std::vector<std::string> names;
-    for (const auto& [input, own] : dims) names.push_back(input);
-    throw UsageError(fmt::format("the engine has no input '{}'; it has: {}", name, fmt::join(names, ", ")));
-  }
-  return dims;
-}
-
-Tensors random_inputs(const pw::Engine& engine, const std::map<std::string, pw::Dims>& dims) {
+Tensors random_inputs(const pw::Engine& engine, const InputShapes& shapes) {
   std::mt19937 random(1);
   Tensors inputs;
   for (const pw_binding& binding : engine.bindings()) {
     if (!binding.is_input) continue;
-    ir::Tensor& tensor = inputs[binding.name] = make_tensor(binding, dims.at(binding.name));
+    ir::Tensor& tensor = inputs[binding.name] = make_tensor(binding, shapes.at(binding.name));
     const size_t size = size_of(tensor.dtype), count = tensor.data.size() / size;
     for (size_t i = 0; i < count; ++i) {
       std::byte* element = tensor.data.data() + i * size;

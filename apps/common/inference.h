@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/input_shapes.h"
 #include "builder/ir/interpret.h"
 
 namespace planwright::apps {
@@ -46,13 +47,9 @@ struct Measurement {
 // Input or output tensors by binding name.
 using Tensors = std::map<std::string, ir::Tensor>;
 
-// The dims each input gets: `shapes` where given, else its static dims, else the opt of `profile` (of profile 0 when
-// -1). Throws UsageError for a name that is no input.
-std::map<std::string, pw::Dims> input_dims(const pw::Engine& engine, const std::map<std::string, pw::Dims>& shapes,
-                                           int profile);
-
-// Seeded inputs of these dims: floats in [-1, 1), integers and bools 0 or 1 (indices into anything).
-Tensors random_inputs(const pw::Engine& engine, const std::map<std::string, pw::Dims>& dims);
+// Seeded inputs of these shapes, one for each input: floats in [-1, 1), integers and bools 0 or 1 (indices into
+// anything).
+Tensors random_inputs(const pw::Engine& engine, const InputShapes& shapes);
 
 // A context with its inputs bound and outputs allocated and bound. `inputs` must outlive it.
 class BoundContext {

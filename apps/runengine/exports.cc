@@ -75,7 +75,7 @@ void print_output(const Tensors& outputs) {
 }
 
 void print_engine(const pw::Engine& engine, bool header, bool layers) {
-  const size_t profiles = pw_engine_profile_count(engine.get());
+  const std::vector<ProfileRanges> profiles = profiles_of(engine);
   if (header) {
     const pw_engine_info info = engine.info();
     fmt::print("Engine by {}, tuned on {} for {} threads\nFile: {} bytes, weights: {} bytes\n", info.producer,
@@ -84,17 +84,14 @@ void print_engine(const pw::Engine& engine, bool header, bool layers) {
       fmt::print("{} '{}': {} {}\n", binding.is_input ? "Input" : "Output", binding.name,
                  planwright::name_of(static_cast<DType>(binding.dtype)),
                  format_dims({binding.dims, binding.dims + binding.rank}));
-      for (size_t profile = 0; binding.is_input && profile < profiles; ++profile) {
-        pw::Dims min(PW_MAX_RANK), opt(PW_MAX_RANK), max(PW_MAX_RANK);
-        size_t rank = PW_MAX_RANK;
-        pw::require(pw_engine_profile(engine.get(), profile, binding.name, min.data(), opt.data(), max.data(), &rank));
-        for (pw::Dims* dims : {&min, &opt, &max}) dims->resize(rank);
-        fmt::print("  profile {}: min {} opt {} max {}\n", profile, format_dims(min), format_dims(opt),
-                   format_dims(max));
+      for (size_t i = 0; binding.is_input && i < profiles.size(); ++i) {
+        const InputRange& range = profiles[i].at(binding.name);
+        fmt::print("  profile {}: min {} opt {} max {}\n", i, format_dims(range.min), format_dims(range.opt),
+                   format_dims(range.max));
       }
     }
   }
-  for (size_t profile = 0; layers && profile < profiles; ++profile) {
+  for (size_t profile = 0; layers && profile < profiles.size(); ++profile) {
     fmt::print("Layers of profile {}:\n", profile);
     for (size_t step = 0; step < pw_engine_step_count(engine.get(), profile); ++step) {
       pw_step_info info;

@@ -30,8 +30,8 @@ void read_raw(const std::string& path, const std::string& name, ir::Tensor& tens
 }  // namespace
 
 Tensors load_inputs(const pw::Engine& engine, const std::vector<std::pair<std::string, std::string>>& files,
-                    const std::map<std::string, pw::Dims>& shapes, int profile) {
-  std::map<std::string, pw::Dims> wanted = shapes;
+                    const std::vector<ShapeSpec>& shapes, int profile) {
+  InputShapes wanted = match_inputs(engine, shapes);
   Tensors arrays;
   for (const auto& [name, path] : files) {
     if (!is_npy(path)) continue;
@@ -42,11 +42,10 @@ Tensors load_inputs(const pw::Engine& engine, const std::vector<std::pair<std::s
                                                     format_dims(array.dims), name, format_dims(given->second)));
     }
   }
-  const std::map<std::string, pw::Dims> dims = input_dims(engine, wanted, profile);
-  Tensors inputs = random_inputs(engine, dims);
+  Tensors inputs = random_inputs(engine, complete_shapes(engine, wanted, profile));
   for (const auto& [name, path] : files) {
     const auto input = inputs.find(name);
-    if (input == inputs.end()) input_dims(engine, {{name, {}}}, profile);  // throws, naming the inputs there are
+    if (input == inputs.end()) complete_shapes(engine, {{name, {}}}, profile);  // throws, naming the nearest input
     const auto array = arrays.find(name);
     if (array == arrays.end()) {
       read_raw(path, name, input->second);

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_APPS_RUNENGINE_LOAD_INPUTS_H_
 #define PLANWRIGHT_APPS_RUNENGINE_LOAD_INPUTS_H_
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +14,7 @@ namespace planwright::apps {
 // `shapes` says otherwise, then they must agree) or from raw bytes of the shape in `shapes` or the profile's opt;
 // random data for the others. Throws UsageError, Error.
 Tensors load_inputs(const pw::Engine& engine, const std::vector<std::pair<std::string, std::string>>& files,
-                    const std::map<std::string, pw::Dims>& shapes, int profile);
+                    const std::vector<ShapeSpec>& shapes, int profile);
 
 }  // namespace planwright::apps
 

@@ -1,6 +1,8 @@
 // runengine: runs an engine file and reports what it costs.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "apps/common/console.h"
 #include "apps/common/inference.h"
 #include "apps/common/npy.h"
@@ -22,6 +24,18 @@ void save_outputs(const pw::Engine& engine, const RunOptions& options, Tensors& 
   }
   if (!options.export_output.empty()) export_output(bound.outputs(), options.export_output);
   if (options.dump_output) print_output(bound.outputs());
+}
+
+void print_context(const pw::Engine& engine, const RunOptions& options, Tensors& inputs) {
+  const BoundContext bound(engine, context_options(options.inference), inputs);
+  const pw_context_info info = bound.info();
+  fmt::print(stderr, "[V] profile {}, {} threads, {} steps, arena of {} bytes\n", info.profile, info.threads,
+             info.step_count, info.arena_bytes);
+  for (const Tensors* tensors : {&std::as_const(inputs), &bound.outputs()}) {
+    for (const auto& [name, tensor] : *tensors) {
+      fmt::print(stderr, "[V] '{}': {} {}\n", name, planwright::name_of(tensor.dtype), format_dims(tensor.dims));
+    }
+  }
 }
 
 // Measures, with layers in the same run or in one of their own.
@@ -57,6 +71,7 @@ int run_main(int argc, char** argv) {
   if (!options.save_outputs.empty() || !options.export_output.empty() || options.dump_output) {
     save_outputs(engine, options, inputs);
   }
+  if (options.verbose && !options.quiet) print_context(engine, options, inputs);
   measure_and_report(engine, options, inputs);
   return kExitPassed;
 }

@@ -21,6 +21,8 @@ const std::vector<KnownFlag> kNotHere = {
     {"--useSpinWait", "a run returns when it is complete"},
     {"--plugins", "custom operators are not built yet"},
     {"--batch", "give the batch in --shapes"},
+    {"--logFormat", "logs are text so far"},
+    {"--onnx", "buildengine makes engines from models"},
 };
 
 }  // namespace
@@ -65,12 +67,11 @@ std::optional<RunOptions> parse_options(int argc, char** argv) {
   app.add_flag("--dumpLayerInfo", options.dump_layer_info, "print the engine's layers");
   app.add_flag("--inspect", options.inspect, "print header, device, profiles and layers; run nothing");
   app.add_flag("--verify", options.verify, "check every byte of the engine; run nothing");
+  app.add_flag("--verbose", options.verbose, "say which profile, threads and memory a run uses");
   app.add_flag("--quiet", options.quiet, "no report, only the first and last line");
   if (!parse_flags(app, argc, argv, kNotHere)) return std::nullopt;
 
-  if (!shapes.empty()) {
-    for (const ShapeSpec& spec : parse_shapes(shapes, "--shapes")) options.shapes[spec.pattern] = spec.dims;
-  }
+  if (!shapes.empty()) options.shapes = parse_shapes(shapes, "--shapes");
   if (!inputs.empty()) options.input_files = parse_names(inputs, "--loadInputs");
   if (options.accuracy.algorithm.empty() != (app.count("--accuracyThreshold") == 0)) {
     throw UsageError("--accuracyAlgorithm and --accuracyThreshold go together");

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_APPS_RUNENGINE_OPTIONS_H_
 #define PLANWRIGHT_APPS_RUNENGINE_OPTIONS_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,7 +21,7 @@ struct Accuracy {
 
 struct RunOptions {
   std::string engine;
-  std::map<std::string, pw::Dims> shapes;
+  std::vector<ShapeSpec> shapes;
   std::vector<std::pair<std::string, std::string>> input_files;  // --loadInputs
   std::string save_outputs;
   std::string test_data;
@@ -33,7 +32,7 @@ struct RunOptions {
   std::string export_profile, export_times, export_output;
   bool dump_output = false, dump_layer_info = false;
   bool inspect = false, verify = false;
-  bool quiet = false;
+  bool verbose = false, quiet = false;
 };
 
 // Throws UsageError; nothing after --help or --version was printed.
