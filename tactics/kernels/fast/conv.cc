@@ -1,0 +1,157 @@
+#include "tactics/kernels/fast/conv.h"
+
+#include <string.h>
+
+#include "schemas/types/checked.h"
+#include "tactics/kernels/fast/conv_window.h"
+
+namespace planwright::fast {
+namespace {
+
+constexpr int kChannelAxis = 1;
+
+PanelPlan panels_of(const ConvWindow& window, const GemmShape& shape) {
+  return {window.group_filters(), shape.tier->lanes, shape.vectors};
+}
+
+// Where the rows of A start: a pixel of the input, or zeros in the padding.
+struct InputRows {
+  const ConvWindow* window;
+  const float* x;  // the group's first channel
+  const float* zeros;
+};
+
+// Output pixels next to each other meet a tap at input pixels `stride` apart, so only one coordinate is looked at for
+// each row; the other, and whether it lies in the padding, is the same for all.
+void input_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+  const auto& rows = *static_cast<const InputRows*>(context);
+  const ConvWindow& window = *rows.window;
+  const int spatial = box.rank - 2;
+  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+    const int64_t position[2] = {spatial == 2 ? at[2] : 0, at[box.rank - 1]};
+    // Along the batch (in which no pixel is padding) when all else has one element.
+    const int varying = axis == 0 ? -1 : axis - box.rank + 2;
+    const float** tap = to;
+    for (int64_t kh = 0; kh < window.kernel[0]; ++kh) {
+      for (int64_t kw = 0; kw < window.kernel[1]; ++kw, tap += count) {
+        const int64_t pixel[2] = {
+            position[0] * window.stride[0] - window.pad[0] + kh * window.dilation[0],
+            position[1] * window.stride[1] - window.pad[1] + kw * window.dilation[1],
+        };
+        uint64_t coordinate = 0, limit = 1, step = 0;
+        int64_t offset = at[0] * window.x_batch, stride = window.x_batch;
+        bool outside = false;
+        for (int i = 0; i < 2; ++i) {
+          offset += pixel[i] * window.x_strides[i];
+          if (i == varying) {
+            coordinate = static_cast<uint64_t>(pixel[i]);
+            limit = static_cast<uint64_t>(window.input[i]);
+            step = static_cast<uint64_t>(window.stride[i]);
+            stride = window.stride[i] * window.x_strides[i];
+          } else {
+            outside |= static_cast<uint64_t>(pixel[i]) >= static_cast<uint64_t>(window.input[i]);
+          }
+        }
+        if (outside) limit = 0;
+        for (int64_t i = 0; i < length; ++i, coordinate += step, offset += stride) {
+          tap[i] = coordinate < limit ? rows.x + offset : rows.zeros;
+        }
+      }
+    }
+    to += length;
+  });
+}
+
+}  // namespace
+
+Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
+  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier));
+  PW_RETURN_IF_ERROR(validate_split(args.tactic));
+  const ConvWindow window = conv_window(args);
+  if (window.group_channels() > 1 && window.x_channel != 1) {
+    return error(StatusCode::kUnsupported, "the input is not channels-last, its channels are %ld elements apart",
+                 window.x_channel);
+  }
+  int64_t depth;
+  size_t bytes;
+  if (!checked_mul(window.taps(), window.group_channels(), &depth) ||
+      !packed_bytes(panels_of(window, shape), depth, window.groups, &bytes)) {
+    return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
+  }
+  return kOkStatus;
+}
+
+size_t conv_packed_size(const KernelArgs& args, const GemmShape& shape) {
+  const ConvWindow window = conv_window(args);
+  size_t bytes = 0;
+  const bool fits =
+      packed_bytes(panels_of(window, shape), window.taps() * window.group_channels(), window.groups, &bytes);
+  return fits ? bytes : 0;
+}
+
+size_t conv_scratch_size(const KernelArgs& args, const GemmShape& shape) {
+  const ConvWindow window = conv_window(args);
+  const size_t zeros = align_up(static_cast<size_t>(window.group_channels()) * sizeof(float), 64);
+  return zeros + gemm_scratch_size(shape, window.taps(), args.input_count - args.core_inputs);
+}
+
+Status pack_conv(const KernelArgs& args, const GemmShape& shape, std::byte* destination) {
+  const ConvWindow window = conv_window(args);
+  const PanelPlan panels = panels_of(window, shape);
+  const int64_t taps = window.taps(), channels = window.group_channels(), depth = taps * channels;
+  const float* w = args.inputs[1].as<const float>();
+  auto* packed = reinterpret_cast<float*>(destination);
+  for (int64_t group = 0; group < window.groups; ++group) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      pack_rows(panels, depth, tap * channels, channels, w + tap, taps, depth, packed);
+    }
+    w += window.group_filters() * depth;
+    packed += panels.padded_columns() * depth;
+  }
+  return kOkStatus;
+}
+
+int conv_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity) {
+  const ConvWindow window = conv_window(args);
+  const int64_t rows = window.batch * window.output[0] * window.output[1];
+  return list_splits(shape, rows, panels_of(window, shape), window.taps() * window.group_channels(), window.groups,
+                     list, capacity);
+}
+
+Status run_conv(const KernelArgs& args, const GemmShape& shape) {
+  const ConvWindow window = conv_window(args);
+  const TensorView& y = args.outputs[0];
+  const Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis);
+  const PanelPlan panels = panels_of(window, shape);
+  const int64_t channels = window.group_channels(), depth = window.taps() * channels;
+  const int64_t rows = row_box(y, kChannelAxis, 0).count();
+  const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
+  const bool padded = window.is_padded();
+  parallel_for(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
+    const int64_t group = task / split.tasks();
+    std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
+    const InputRows input = {&window, args.inputs[0].as<const float>() + group * channels * window.x_channel,
+                             reinterpret_cast<const float*>(scratch)};
+    const size_t zero_bytes = align_up(static_cast<size_t>(channels) * sizeof(float), 64);
+    if (padded) memset(scratch, 0, zero_bytes);
+
+    GemmJob job = {.shape = shape,
+                   .panels = panels,
+                   .packed = reinterpret_cast<const float*>(args.packed) + group * panels.padded_columns() * depth,
+                   .taps = window.taps(),
+                   .depth = channels,
+                   .rows = row_box(y, kChannelAxis, group * window.group_filters()),
+                   .epilogue = &epilogue,
+                   .out = y.as<float>(),
+                   .out_strides = {},
+                   .row_pointers = input_rows,
+                   .context = &input};
+    memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
+    // One output channel lies wherever it lies.
+    if (y.dims[kChannelAxis] == 1) job.out_strides[kChannelAxis] = 1;
+    run_gemm_task(job, split, task % split.tasks(), scratch + zero_bytes);
+  });
+  return kOkStatus;
+}
+
+}  // namespace planwright::fast

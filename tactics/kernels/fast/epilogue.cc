@@ -1,0 +1,64 @@
+#include "tactics/kernels/fast/epilogue.h"
+
+namespace planwright::fast {
+namespace {
+
+// Tells bias and residual apart by their strides; false where an added operand is neither.
+bool assign_added(Epilogue* epilogue) {
+  for (const int index : epilogue->function.added) {
+    if (index < 0) continue;
+    const EpilogueOperand& operand = epilogue->operands[index];
+    int* role = operand.by_row ? &epilogue->residual : &epilogue->bias;
+    if (operand.strides[epilogue->column_axis] != 1 || *role >= 0) return false;
+    *role = index;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status validate_epilogue(const KernelArgs& args, const GemmTier& tier) {
+  if (args.outputs[0].dtype != DType::kF32) {
+    return error(StatusCode::kUnsupported, "the output is %s, the kernel writes fp32", name_of(args.outputs[0].dtype));
+  }
+  for (int i = args.core_inputs; i < args.input_count; ++i) {
+    if (args.inputs[i].dtype != DType::kF32) {
+      return error(StatusCode::kUnsupported, "epilogue operand %d is %s, the kernel reads fp32", i - args.core_inputs,
+                   name_of(args.inputs[i].dtype));
+    }
+  }
+  if (!tier.is_strip_program(args.program, args.program_size)) {
+    return error(StatusCode::kUnsupported, "the epilogue does not compute in fp32 throughout");
+  }
+  return kOkStatus;
+}
+
+Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis) {
+  Epilogue epilogue;
+  epilogue.column_axis = column_axis;
+  epilogue.operand_count = args.input_count - args.core_inputs;
+  const TensorView& output = args.outputs[0];
+  for (int i = 0; i < epilogue.operand_count; ++i) {
+    EpilogueOperand& operand = epilogue.operands[i];
+    const TensorView& view = args.inputs[args.core_inputs + i];
+    operand.data = view.as<const float>();
+    broadcast_strides(view, output, operand.strides);
+    // An axis of one element is not walked, whatever the stride there says.
+    operand.by_row = false;
+    for (int axis = 0; axis < output.rank; ++axis) {
+      if (output.dims[axis] == 1 && axis != column_axis) operand.strides[axis] = 0;
+      operand.by_row |= axis != column_axis && operand.strides[axis] != 0;
+    }
+    // Of one column, any stride will do: 1 is the one that runs straight.
+    if (output.dims[column_axis] == 1) operand.strides[column_axis] = 1;
+  }
+  epilogue.straight = match_straight(args.program, args.program_size, &epilogue.function) && assign_added(&epilogue);
+  const StraightEpilogue& function = epilogue.function;
+  epilogue.in_registers =
+      epilogue.straight && function.function == TileFunction::kClamp && function.alpha == 1.0f && function.beta == 0.0f;
+  epilogue.clamps = function.low != -__builtin_inff() || function.high != __builtin_inff();
+  if (!epilogue.straight) epilogue.program = tier.strip_program(args.program, args.program_size);
+  return epilogue;
+}
+
+}  // namespace planwright::fast

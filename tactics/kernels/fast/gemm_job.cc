@@ -1,0 +1,264 @@
+#include "tactics/kernels/fast/gemm_job.h"
+
+#include "schemas/types/checked.h"
+
+namespace planwright::fast {
+namespace {
+
+// Of the row pointers a task makes at a time; they share L1 with a tile of A and the panel that streams by.
+constexpr size_t kPointerBytes = 8192;
+// Loads fewer than this many panels' bytes again and again from L2 (half of the smallest L2 there is with each tier's
+// registers), larger weights are dealt out in groups of panels.
+constexpr int64_t kPanelBytes = 512 * 1024;
+// The part of A that a task walks once for every panel.
+constexpr int64_t kRowBytes = 256 * 1024;
+// Enough tasks to level out 8 workers, as long as each is worth the microsecond it costs to start one elsewhere:
+// 2 MFLOP are 12 us at the 170 GFLOP/s of one AVX-512 core.
+constexpr int64_t kEnoughTasks = 32;
+constexpr int64_t kTaskFlops = 2000000;
+
+int64_t ceil_div(int64_t a, int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
+
+size_t sums_size(const GemmShape& shape) {
+  return align_up(static_cast<size_t>(shape.rows * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
+}
+
+size_t pointers_per_tile(const GemmShape& shape, int64_t taps, int operands) {
+  return static_cast<size_t>(shape.rows) * (static_cast<size_t>(taps) + 1 + static_cast<size_t>(operands));
+}
+
+// Tiles whose pointers are made at a time.
+int64_t tiles_at_once(const GemmShape& shape, int64_t taps, int operands) {
+  const auto tiles = static_cast<int64_t>(kPointerBytes / sizeof(void*) / pointers_per_tile(shape, taps, operands));
+  return tiles > 1 ? tiles : 1;
+}
+
+int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) {
+  int64_t offset = 0;
+  for (int axis = 0; axis < box.rank; ++axis) offset += (box.start[axis] + at[axis] * box.step[axis]) * strides[axis];
+  return offset;
+}
+
+// A tile of the output: its rows' pointers and where its sums may be put aside.
+class TileRunner {
+ public:
+  TileRunner(const GemmJob& job, std::byte* scratch)
+      : job_(job), epilogue_(*job.epilogue), sums_(reinterpret_cast<float*>(scratch)) {
+    registers_ = reinterpret_cast<float*>(scratch + sums_size(job.shape));
+    pointers_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
+    per_tile_ = pointers_per_tile(job.shape, job.taps, epilogue_.operand_count);
+    const int64_t first[kMaxRank] = {};
+    // Operands that are the same in every row.
+    for (int i = 0; i < epilogue_.operand_count; ++i) {
+      const EpilogueOperand& operand = epilogue_.operands[i];
+      shared_[i] = operand.by_row ? nullptr : operand.data + offset_of(job.rows, first, operand.strides);
+    }
+  }
+
+  // Makes the pointers of `slot` for rows first .. first+rows-1.
+  void prepare(int64_t slot, int64_t first, int rows) {
+    const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
+    job_.row_pointers(job_.context, job_.rows, first, rows, at);
+    at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
+    row_addresses(job_.rows, first, rows, job_.out, job_.out_strides, at);
+    for (int i = 0; i < epilogue_.operand_count; ++i) {
+      at += rows;
+      const EpilogueOperand& operand = epilogue_.operands[i];
+      if (!operand.by_row) continue;
+      row_addresses(job_.rows, first, rows, operand.data, operand.strides, at);
+    }
+  }
+
+  void run(int64_t slot, int rows, int64_t panel) {
+    const PanelPlan& panels = job_.panels;
+    const GemmTier& tier = *job_.shape.tier;
+    const int vectors = panels.vectors(panel), columns = panels.columns(panel);
+    const int pitch = vectors * tier.lanes;
+    const int64_t column = panels.column(panel);
+    const float* const* pointers = pointers_ + static_cast<size_t>(slot) * per_tile_;
+    const float* const* outputs = pointers + job_.taps * rows;
+
+    GemmTile tile;
+    tile.rows = pointers;
+    tile.taps = job_.taps;
+    tile.depth = job_.depth;
+    tile.panel = job_.packed + job_.taps * job_.depth * column;
+    tile.panel_step = pitch;
+    float* const* out = const_cast<float* const*>(outputs);
+    const float* bias = epilogue_.bias < 0 ? nullptr : shared_[epilogue_.bias] + column;
+    const float* const* residual =
+        epilogue_.residual < 0 ? nullptr : outputs + static_cast<int64_t>(epilogue_.residual + 1) * rows;
+    if (epilogue_.in_registers && columns == pitch) {
+      tile.out = out;
+      tile.column = column;
+      tile.bias = bias;
+      tile.residual = residual;
+      tile.clamp = epilogue_.clamps;
+      tile.low = epilogue_.function.low;
+      tile.high = epilogue_.function.high;
+      tier.kernels[rows][vectors](tile);
+      return;
+    }
+
+    float* sums[kMaxTileRows];
+    for (int r = 0; r < rows; ++r) sums[r] = sums_ + r * pitch;
+    tile.out = sums;
+    tile.column = 0;
+    tile.bias = nullptr;
+    tile.residual = nullptr;
+    tile.clamp = false;
+    tier.kernels[rows][vectors](tile);
+    if (epilogue_.straight) {
+      const StraightEpilogue& f = epilogue_.function;
+      tier.finish[static_cast<int>(f.function)](
+          {sums_, pitch, rows, columns, out, column, bias, residual, f.alpha, f.beta, f.low, f.high});
+      return;
+    }
+    interpret(outputs, rows, columns, pitch, column);
+  }
+
+ private:
+  void interpret(const float* const* outputs, int rows, int columns, int pitch, int64_t column) {
+    const int rows_at_once = kStripLength / pitch;
+    for (int first = 0; first < rows; first += rows_at_once) {
+      StripOperand operands[kMaxPwOperands];
+      for (int i = 0; i < epilogue_.operand_count; ++i) {
+        const EpilogueOperand& operand = epilogue_.operands[i];
+        const int64_t stride = operand.strides[epilogue_.column_axis];
+        if (operand.by_row) {
+          const float* const* of_rows = outputs + static_cast<int64_t>(i + 1) * rows + first;
+          operands[i] = {nullptr, stride, of_rows, column};
+        } else {
+          operands[i] = {shared_[i] + column * stride, stride};
+        }
+      }
+      float* const* out = const_cast<float* const*>(outputs) + first;
+      const StripOutput output = {nullptr, 1, out, column};
+      const int count = rows - first < rows_at_once ? rows - first : rows_at_once;
+      job_.shape.tier->run_tile(epilogue_.program, operands, sums_ + first * pitch, &output, {count, columns, pitch},
+                                registers_);
+    }
+  }
+
+  const GemmJob& job_;
+  const Epilogue& epilogue_;
+  float* sums_;
+  float* registers_;
+  const float** pointers_;  // a tile's: [taps][rows] of A, [rows] of the output, [rows] of each operand
+  size_t per_tile_;
+  const float* shared_[kMaxPwOperands];
+};
+
+}  // namespace
+
+int64_t RowBox::count() const {
+  int64_t count = 1;
+  for (int axis = 0; axis < rank; ++axis) count *= dims[axis];
+  return count;
+}
+
+RowBox row_box(const TensorView& output, int column_axis, int64_t first_column) {
+  RowBox box;
+  box.rank = output.rank;
+  for (int axis = 0; axis < output.rank; ++axis) {
+    box.dims[axis] = axis == column_axis ? 1 : output.dims[axis];
+    box.start[axis] = axis == column_axis ? first_column : 0;
+    box.step[axis] = 1;
+  }
+  return box;
+}
+
+void row_addresses(const RowBox& box, int64_t first, int count, const float* base, const int64_t* strides,
+                   const float** to) {
+  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+    const float* start = base + offset_of(box, at, strides);
+    const int64_t stride = box.step[axis] * strides[axis];
+    for (int64_t i = 0; i < length; ++i) *to++ = start + i * stride;
+  });
+}
+
+int64_t row_tiles(int64_t rows, int tile_rows) { return ceil_div(rows, tile_rows); }
+
+size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int operands) {
+  const auto tiles = static_cast<size_t>(tiles_at_once(shape, taps, operands));
+  return sums_size(shape) + kStripRegisterBytes +
+         align_up(tiles * pointers_per_tile(shape, taps, operands) * sizeof(void*), 64);
+}
+
+Status validate_split(const TacticParams& tactic) {
+  if (tactic.v[0] >= 0 && tactic.v[1] >= 0) return kOkStatus;
+  return error(StatusCode::kInvalid, "tactic of %d row tiles and %d panels a task", tactic.v[0], tactic.v[1]);
+}
+
+GemmSplit split_gemm(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
+                     const TacticParams& tactic) {
+  GemmSplit split = {1, 1, 0, 0};
+  const int64_t tiles = row_tiles(rows, shape.rows);
+  if (tiles == 0 || panels.count() == 0) return split;
+
+  // In double: an estimate needs no exactness, and cannot overflow there.
+  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(panels.padded_columns()) *
+                       static_cast<double>(depth > 0 ? depth : 1);
+  const double panel_bytes = 4.0 * static_cast<double>(depth) * static_cast<double>(panels.padded_columns()) /
+                             static_cast<double>(panels.count());
+  const double row_bytes = 4.0 * static_cast<double>(depth) * static_cast<double>(rows);
+  const auto at_most = [](double value, int64_t most) {
+    return value < 1.0 ? 1 : value < static_cast<double>(most) ? static_cast<int64_t>(value) : most;
+  };
+  const int64_t wanted_tasks = at_most(flops / kTaskFlops, ceil_div(kEnoughTasks, jobs));
+
+  int64_t panel_tasks = ceil_div(panels.count(), at_most(kPanelBytes / (panel_bytes + 1.0), panels.count()));
+  int64_t row_tasks = at_most(row_bytes / kRowBytes, tiles);
+  const int64_t missing = ceil_div(wanted_tasks, panel_tasks);
+  if (row_tasks < missing) row_tasks = missing < tiles ? missing : tiles;
+  if (row_tasks * panel_tasks < wanted_tasks) {
+    const int64_t more = ceil_div(wanted_tasks, row_tasks);
+    panel_tasks = more < panels.count() ? more : panels.count();
+  }
+  split.tiles_per_task = tactic.v[0] > 0 ? tactic.v[0] : ceil_div(tiles, row_tasks);
+  split.panels_per_task = tactic.v[1] > 0 ? tactic.v[1] : ceil_div(panels.count(), panel_tasks);
+  split.row_tasks = ceil_div(tiles, split.tiles_per_task);
+  split.panel_tasks = ceil_div(panels.count(), split.panels_per_task);
+  return split;
+}
+
+int list_splits(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
+                TacticParams* list, int capacity) {
+  int count = 0;
+  if (count < capacity) list[count++] = {};
+  // The other ends: each panel a task of its own, and no cut between panels.
+  const GemmSplit split = split_gemm(shape, rows, panels, depth, jobs, {});
+  if (split.panels_per_task > 1 && count < capacity) list[count++] = {{0, 1}};
+  if (split.panels_per_task < panels.count() && panels.count() <= INT32_MAX && count < capacity) {
+    list[count++] = {{0, static_cast<int32_t>(panels.count())}};
+  }
+  return count;
+}
+
+void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std::byte* scratch) {
+  // Tasks that share their panels follow one another.
+  const int64_t first_panel = task / split.row_tasks * split.panels_per_task;
+  const int64_t last_panel = first_panel + split.panels_per_task < job.panels.count()
+                                 ? first_panel + split.panels_per_task
+                                 : job.panels.count();
+  const int64_t rows = job.rows.count();
+  const int64_t tiles = row_tiles(rows, job.shape.rows);
+  const int64_t first_tile = task % split.row_tasks * split.tiles_per_task;
+  const int64_t last_tile = first_tile + split.tiles_per_task < tiles ? first_tile + split.tiles_per_task : tiles;
+  // The first rows % tiles tiles have one row more than the others.
+  const int64_t height = rows / tiles, taller = rows % tiles;
+  const auto first_row = [&](int64_t tile) { return tile * height + (tile < taller ? tile : taller); };
+  const auto rows_of = [&](int64_t tile) { return static_cast<int>(height + (tile < taller ? 1 : 0)); };
+
+  TileRunner runner(job, scratch);
+  const int64_t at_once = tiles_at_once(job.shape, job.taps, job.epilogue->operand_count);
+  for (int64_t begin = first_tile; begin < last_tile; begin += at_once) {
+    const int64_t end = begin + at_once < last_tile ? begin + at_once : last_tile;
+    for (int64_t tile = begin; tile < end; ++tile) runner.prepare(tile - begin, first_row(tile), rows_of(tile));
+    for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+      for (int64_t tile = begin; tile < end; ++tile) runner.run(tile - begin, rows_of(tile), panel);
+    }
+  }
+}
+
+}  // namespace planwright::fast

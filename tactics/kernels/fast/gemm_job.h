@@ -1,0 +1,100 @@
+// One matrix product on its way through the micro kernels: a convolution's group, a MatMul's batch, a phase of a
+// transposed convolution. Its rows are output pixels, its columns output channels.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_JOB_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_JOB_H_
+
+#include "tactics/kernels/fast/epilogue.h"
+#include "tactics/kernels/fast/gemm_panel.h"
+#include "tactics/kernels/fast/gemm_tile.h"
+
+namespace planwright::fast {
+
+// Which tile a kernel computes at a time, on which tier.
+struct GemmShape {
+  const GemmTier* tier;
+  int rows, vectors;
+};
+
+// The rows of a job in the output: a box, walked in row-major order, of every `step`-th position from `start` on along
+// each axis of the output but the column's, where the box has the one position `start`.
+struct RowBox {
+  int rank = 0;
+  int64_t dims[kMaxRank];
+  int64_t start[kMaxRank];
+  int64_t step[kMaxRank];
+
+  int64_t count() const;
+};
+// All of an output, with `first_column` the job's first column.
+RowBox row_box(const TensorView& output, int column_axis, int64_t first_column);
+
+// Calls run(indices of its first row, axis, length) for runs that make up rows first .. first+count-1 of a box and
+// differ in their index along one axis only, the innermost longer than 1. `count` > 0.
+template <typename Run>
+void for_each_row_run(const RowBox& box, int64_t first, int64_t count, const Run& run) {
+  int64_t at[kMaxRank];
+  int last = 0;
+  for (int axis = box.rank - 1; axis >= 0; --axis) {
+    at[axis] = first % box.dims[axis];
+    first /= box.dims[axis];
+    if (last == 0 && box.dims[axis] > 1) last = axis;
+  }
+  while (count > 0) {
+    const int64_t left = box.dims[last] - at[last];
+    const int64_t length = left < count ? left : count;
+    run(at, last, length);
+    count -= length;
+    at[last] += length;
+    for (int axis = last; axis > 0 && at[axis] == box.dims[axis]; --axis) {
+      at[axis] = 0;
+      ++at[axis - 1];
+    }
+  }
+}
+
+// to[i] = base + what `strides` (along the output's axes) make of row first+i.
+void row_addresses(const RowBox& box, int64_t first, int count, const float* base, const int64_t* strides,
+                   const float** to);
+
+struct GemmJob {
+  GemmShape shape;
+  PanelPlan panels;
+  const float* packed;
+  int64_t taps, depth;  // K = taps * depth
+  RowBox rows;
+  const Epilogue* epilogue;
+  float* out;  // of position 0 of the output
+  int64_t out_strides[kMaxRank];
+  // Writes the addresses of rows first .. first+count-1 of A to to[tap * count + row].
+  void (*row_pointers)(const void* context, const RowBox& rows, int64_t first, int count, const float** to);
+  const void* context;
+};
+
+// Tiles of a job: rows cut as evenly as whole rows allow, so that 49 rows in tiles of 12 are 10+10+10+10+9.
+int64_t row_tiles(int64_t rows, int tile_rows);
+
+// Bytes of one worker's scratch. Grows with `taps` and `operands`.
+size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int operands);
+
+// How a job is cut into tasks, by its shape and the tactic alone.
+struct GemmSplit {
+  int64_t tiles_per_task, panels_per_task;
+  int64_t row_tasks, panel_tasks;
+
+  int64_t tasks() const { return row_tasks * panel_tasks; }
+};
+// tactic.v[0]: row tiles, v[1]: panels of a task; 0: by estimate. `jobs` like this one run at once.
+GemmSplit split_gemm(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
+                     const TacticParams& tactic);
+// Whether the tactic's numbers mean something.
+Status validate_split(const TacticParams& tactic);
+// The cuts worth timing; as KernelDescriptor::tactics.
+int list_splits(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
+                TacticParams* list, int capacity);
+
+// Computes one task of a job.
+void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std::byte* scratch);
+
+}  // namespace planwright::fast
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_JOB_H_
