@@ -182,27 +182,24 @@ bool set_program(ir::Node& node, const SsaProgram& program, const std::vector<Va
   return true;
 }
 
-PwValue inline_program(SsaProgram& to, const SsaProgram& from, const std::vector<PwValue>& loads, PwValue accumulator) {
-  std::vector<PwValue> moved;
-  PwValue result = -1;
+std::vector<PwValue> inline_program(SsaProgram& to, const SsaProgram& from, const std::vector<PwValue>& loads,
+                                    PwValue accumulator) {
+  std::vector<PwValue> moved, stored;
   for (SsaInstr instr : from.instrs()) {
-    if (instr.op == PwOp::kLoad) {
-      moved.push_back(loads[instr.operand]);
-      continue;
-    }
-    if (instr.op == PwOp::kAcc) {
-      moved.push_back(accumulator);
+    if (instr.op == PwOp::kLoad || instr.op == PwOp::kAcc) {
+      moved.push_back(instr.op == PwOp::kAcc ? accumulator : loads[instr.operand]);
       continue;
     }
     for (int r = 0; r < reads_of(instr.op); ++r) instr.read[r] = moved[static_cast<size_t>(instr.read[r])];
-    if (instr.op == PwOp::kStore) {
-      if (instr.operand == 0) result = instr.read[0];
-      moved.push_back(-1);
-    } else {
+    if (instr.op != PwOp::kStore) {
       moved.push_back(to.add(instr));
+      continue;
     }
+    if (stored.size() <= instr.operand) stored.resize(instr.operand + size_t{1}, -1);
+    stored[instr.operand] = instr.read[0];
+    moved.push_back(-1);
   }
-  return result;
+  return stored;
 }
 
 }  // namespace planwright::builder

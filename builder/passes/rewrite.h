@@ -60,9 +60,9 @@ void replace_node(ir::Graph& graph, ir::Node& node, ir::ValueId replacement);
 bool set_program(ir::Node& node, const ir::SsaProgram& program, const std::vector<ir::ValueId>& operands);
 
 // Appends `from` to `to`, loads[i] in place of what `from` loads as i, `accumulator` in place of its kAcc, stores left
-// out; returns the value that it would store to output 0.
-ir::PwValue inline_program(ir::SsaProgram& to, const ir::SsaProgram& from, const std::vector<ir::PwValue>& loads,
-                           ir::PwValue accumulator);
+// out; returns the values that it would store, by output.
+std::vector<ir::PwValue> inline_program(ir::SsaProgram& to, const ir::SsaProgram& from,
+                                        const std::vector<ir::PwValue>& loads, ir::PwValue accumulator);
 
 }  // namespace planwright::builder
 

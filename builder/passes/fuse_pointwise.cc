@@ -1,0 +1,90 @@
+// Pointwise into Pointwise: one program, so that what lies between never goes to memory.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "builder/passes/passes.h"
+#include "builder/passes/rewrite.h"
+
+namespace planwright::builder {
+namespace {
+
+using ir::PwValue;
+using ir::SsaProgram;
+using ir::ValueId;
+
+// Whether computing the value inside `user`'s loop does no element twice: one reader, over the same elements.
+bool can_inline(ir::Graph& graph, const ir::Node& producer, const ir::Node& user) {
+  if (producer.kind != OpKind::kPointwise || producer.outputs.size() != 1) return false;
+  const ir::Node* reader = only_user(graph, producer.outputs[0]);
+  return reader == &user && same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
+}
+
+// The element as it would have been read back from memory.
+PwValue as_stored(SsaProgram& program, PwValue value, DType type) {
+  switch (type) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kI64:
+    case DType::kU64: return value;  // as wide as the class it is computed in
+    default: return program.narrow(value, type);
+  }
+}
+
+// `user` with the program of `producer` in place of the operand it made; false where the joint program is too long.
+bool join(ir::Graph& graph, const ir::Node& producer, ir::Node& user) {
+  SsaProgram joined;
+  std::vector<ValueId> operands = producer.inputs;
+  std::vector<PwValue> loads;
+  for (size_t i = 0; i < producer.inputs.size(); ++i) {
+    loads.push_back(joined.load(static_cast<int>(i), class_of(graph.value(producer.inputs[i]).dtype)));
+  }
+  const ir::Value& between = graph.value(producer.outputs[0]);
+  const PwValue made =
+      as_stored(joined, inline_program(joined, SsaProgram(producer.program), loads, -1)[0], between.dtype);
+
+  const SsaProgram outer(user.program);
+  std::vector<PwValue> user_loads;
+  for (ValueId id : user.inputs) {
+    if (id == between.id) {
+      user_loads.push_back(made);
+      continue;
+    }
+    user_loads.push_back(joined.load(static_cast<int>(operands.size()), class_of(graph.value(id).dtype)));
+    operands.push_back(id);
+  }
+  const std::vector<PwValue> stored = inline_program(joined, outer, user_loads, -1);
+  for (size_t i = 0; i < stored.size(); ++i) joined.store(stored[i], static_cast<int>(i));
+  return set_program(user, joined, operands);
+}
+
+bool join_producers(ir::Graph& graph, ir::Node& user) {
+  bool changed = false;
+  for (size_t i = 0; i < user.inputs.size();) {
+    ir::Node* producer = producer_of(graph, user.inputs[i]);
+    if (producer == nullptr || !can_inline(graph, *producer, user) || !join(graph, *producer, user)) {
+      ++i;
+      continue;
+    }
+    take_names(user, *producer);
+    graph.erase_node(producer->id);
+    changed = true;
+    i = 0;  // the operands are others now
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool fuse_pointwise(ir::Graph& graph) {
+  bool changed = false;
+  const std::vector<ir::NodeId> order = graph.order();
+  for (ir::NodeId id : order) {
+    if (!graph.has_node(id)) continue;
+    ir::Node& node = graph.node(id);
+    if (node.kind == OpKind::kPointwise) changed |= join_producers(graph, node);
+  }
+  return changed;
+}
+
+}  // namespace planwright::builder

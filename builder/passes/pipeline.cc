@@ -1,0 +1,85 @@
+// The order in which passes run.
+#include <fmt/format.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "builder/passes/passes.h"
+
+namespace planwright::builder {
+namespace {
+
+struct NamedPass {
+  const char* name;
+  Pass run;
+};
+
+#define PW_PASS(function) \
+  { #function, function }
+
+// What one of these does may open a way for another: they run again until none changes anything.
+constexpr NamedPass kSimplify[] = {
+    PW_PASS(remove_dead_code), PW_PASS(fold_constants),       PW_PASS(simplify_programs),
+    PW_PASS(simplify_algebra), PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
+};
+
+// Patterns are matched on the exporter's small nodes, so before these are fused.
+constexpr NamedPass kFuse[] = {
+    PW_PASS(match_normalisations), PW_PASS(match_attention), PW_PASS(simplify_algebra),  PW_PASS(fuse_pointwise),
+    PW_PASS(fuse_epilogues),       PW_PASS(fold_constants),  PW_PASS(simplify_programs), PW_PASS(remove_dead_code),
+};
+
+constexpr NamedPass kPlace[] = {
+    PW_PASS(choose_layouts),
+    PW_PASS(make_views),
+    PW_PASS(order_nodes),
+    PW_PASS(reuse_inputs),
+};
+
+#undef PW_PASS
+
+// Enough for the longest chain seen (three rounds in text recognisers), and an end where two rules undo each other.
+constexpr int kMaxRounds = 8;
+
+class Runner {
+ public:
+  using Observer = std::function<void(const std::string& pass, const ir::Graph&)>;
+  Runner(ir::Graph& graph, const Observer& observe) : graph_(graph), observe_(observe) {}
+
+  template <size_t kCount>
+  bool run(const NamedPass (&passes)[kCount]) {
+    bool changed = false;
+    for (const NamedPass& pass : passes) changed |= run(pass);
+    return changed;
+  }
+
+ private:
+  bool run(const NamedPass& pass) {
+    if (!pass.run(graph_)) return false;
+    if (const std::string broken = ir::verify(graph_); !broken.empty()) {
+      throw std::logic_error(fmt::format("pass {} left a broken graph: {}", pass.name, broken));
+    }
+    if (observe_) observe_(pass.name, graph_);
+    return true;
+  }
+
+  ir::Graph& graph_;
+  const Observer& observe_;
+};
+
+}  // namespace
+
+void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe) {
+  if (const std::string broken = ir::verify(graph); !broken.empty()) {
+    throw std::logic_error("the imported graph is broken: " + broken);
+  }
+  Runner runner(graph, observe);
+  for (int round = 0; round < kMaxRounds && runner.run(kSimplify); ++round) {
+  }
+  runner.run(kFuse);
+  runner.run(kPlace);
+}
+
+}  // namespace planwright::builder
