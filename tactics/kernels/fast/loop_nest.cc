@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/loop_nest.h"
 
+#include "schemas/types/checked.h"
+
 namespace planwright {
 namespace {
 
@@ -24,7 +26,10 @@ void swap_axes(LoopNest& nest, int a, int b) {
 
 bool can_merge(const LoopNest& nest, int outer, int inner) {
   for (int view = 0; view < nest.views; ++view) {
-    if (nest.strides[view][outer] != nest.strides[view][inner] * nest.dims[inner]) return false;
+    int64_t span;
+    if (!checked_mul(nest.strides[view][inner], nest.dims[inner], &span) || nest.strides[view][outer] != span) {
+      return false;
+    }
   }
   return true;
 }

@@ -1,47 +1,22 @@
-// Copy, Concat and constant Pad of any type, as strided copies. Plain C++: memory sets the pace, and memcpy knows it.
-#include "tactics/kernels/fast/strided_copy.h"
+// Operators that move elements of any type, as strided copies. Plain C++: memory sets the pace, and memcpy knows it.
+#include "tactics/kernels/fast/movement_plan.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright {
 namespace {
 
-Status validate_copy(const KernelArgs& args) { return reference_kernel(OpKind::kCopy).validate(args); }
-
-Status run_copy(const KernelArgs& args) {
-  strided_copy(*args.executor, args.outputs[0], args.inputs[0].data, args.inputs[0].strides);
+Status validate_movement(const KernelArgs& args) {
+  PW_RETURN_IF_ERROR(reference_kernel(args.op).validate(args));
+  StridedCopy copy;
+  for (int input = 0; input < args.core_inputs; ++input) PW_RETURN_IF_ERROR(plan_movement(args, input, &copy));
   return kOkStatus;
 }
 
-Status validate_expand(const KernelArgs& args) { return reference_kernel(OpKind::kExpand).validate(args); }
-
-Status run_expand(const KernelArgs& args) {
-  int64_t strides[kMaxRank];
-  broadcast_strides(args.inputs[0], args.outputs[0], strides);
-  strided_copy(*args.executor, args.outputs[0], args.inputs[0].data, strides);
-  return kOkStatus;
-}
-
-// The part of `view` from `start` on along every axis, `dims` long.
-TensorView part_of(const TensorView& view, const int64_t* start, const int64_t* dims) {
-  TensorView part = view;
-  int64_t offset = 0;
-  for (int axis = 0; axis < view.rank; ++axis) {
-    offset += start[axis] * view.strides[axis];
-    part.dims[axis] = dims[axis];
-  }
-  part.data = view.as<std::byte>() + offset * static_cast<int64_t>(size_of(view.dtype));
-  return part;
-}
-
-Status validate_concat(const KernelArgs& args) { return reference_kernel(OpKind::kConcat).validate(args); }
-
-Status run_concat(const KernelArgs& args) {
-  const int axis = args.params_as<ConcatParams>().axis;
-  int64_t start[kMaxRank] = {};
-  for (int i = 0; i < args.input_count; ++i) {
-    const TensorView& input = args.inputs[i];
-    strided_copy(*args.executor, part_of(args.outputs[0], start, input.dims), input.data, input.strides);
-    start[axis] += input.dims[axis];
+Status run_movement(const KernelArgs& args) {
+  for (int input = 0; input < args.core_inputs; ++input) {
+    StridedCopy copy;
+    PW_RETURN_IF_ERROR(plan_movement(args, input, &copy));
+    strided_copy(*args.executor, copy);
   }
   return kOkStatus;
 }
@@ -58,34 +33,38 @@ Status run_pad(const KernelArgs& args) {
   const uint64_t zero = 0;
   const bool has_value = args.input_count > 1 && !args.inputs[1].absent;
   strided_fill(*args.executor, y, has_value ? args.inputs[1].data : &zero);
-  int64_t from[kMaxRank], to[kMaxRank], dims[kMaxRank];
+  int64_t from = 0, to = 0, dims[kMaxRank], strides[2][kMaxRank];
   for (int axis = 0; axis < y.rank; ++axis) {
-    const int64_t begin = args.scalars[axis];
-    from[axis] = begin < 0 ? -begin : 0;
-    to[axis] = begin > 0 ? begin : 0;
-    const int64_t left = x.dims[axis] - from[axis], room = y.dims[axis] - to[axis];
+    const int64_t begin = args.scalars[axis], from_start = begin < 0 ? -begin : 0, to_start = begin > 0 ? begin : 0;
+    const int64_t left = x.dims[axis] - from_start, room = y.dims[axis] - to_start;
     dims[axis] = left < room ? left : room;
     if (dims[axis] <= 0) return kOkStatus;  // nothing of x is left
+    from += from_start * x.strides[axis];
+    to += to_start * y.strides[axis];
+    strides[0][axis] = y.strides[axis];
+    strides[1][axis] = x.strides[axis];
   }
-  strided_copy(*args.executor, part_of(y, to, dims), part_of(x, from, dims).data, x.strides);
+  const int64_t size = static_cast<int64_t>(size_of(y.dtype));
+  strided_copy(*args.executor, {make_loop_nest(y.rank, dims, 2, strides), y.as<std::byte>() + to * size,
+                                x.as<const std::byte>() + from * size, size, nullptr});
   return kOkStatus;
 }
 
-constexpr KernelDescriptor make(const char* name, OpKind op, Status (*validate)(const KernelArgs&),
-                                Status (*run)(const KernelArgs&)) {
+constexpr KernelDescriptor make(const char* name, OpKind op, Status (*validate)(const KernelArgs&) = validate_movement,
+                                Status (*run)(const KernelArgs&) = run_movement) {
   return {name, 1, op, Isa::kReference, 0, validate, nullptr, nullptr, nullptr, nullptr, run, nullptr};
 }
 
 constexpr KernelDescriptor kKernels[] = {
-    make("movement_copy", OpKind::kCopy, validate_copy, run_copy),
-    make("movement_expand", OpKind::kExpand, validate_expand, run_expand),
-    make("movement_concat", OpKind::kConcat, validate_concat, run_concat),
-    make("movement_pad", OpKind::kPad, validate_pad, run_pad),
+    make("movement_copy", OpKind::kCopy),       make("movement_expand", OpKind::kExpand),
+    make("movement_reshape", OpKind::kReshape), make("movement_transpose", OpKind::kTranspose),
+    make("movement_slice", OpKind::kSlice),     make("movement_tile", OpKind::kTile),
+    make("movement_concat", OpKind::kConcat),   make("movement_pad", OpKind::kPad, validate_pad, run_pad),
 };
 
 }  // namespace
 
 extern const KernelTable movement_table;
-const KernelTable movement_table = {kKernels, 4};
+const KernelTable movement_table = {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
 
 }  // namespace planwright

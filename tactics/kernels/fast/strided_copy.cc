@@ -2,98 +2,130 @@
 
 #include <string.h>
 
-#include "tactics/kernels/fast/loop_nest.h"
-
 namespace planwright {
 namespace {
 
-constexpr int64_t kTaskElements = 1 << 14;
-constexpr int64_t kTile = 16;  // a transposed tile of 16 x 16 words touches 16 lines on either side
+constexpr int64_t kTaskBytes = 1 << 16;
+// One side of a transposed tile: of 4-byte elements 16 KiB are read and 16 KiB written, which fit L1 together.
+constexpr int64_t kTileSide = 64;
 
-// One row of the innermost axis.
-template <typename T>
-void copy_row(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
-  if (to_stride == 1 && from_stride == 1) {
-    memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-  } else if (to_stride == 1 && from_stride == 0) {
-    for (int64_t i = 0; i < count; ++i) to[i] = *from;
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
-  }
-}
+int64_t ceil_div(int64_t a, int64_t b) { return (a - 1) / b + 1; }
+int64_t at_most(int64_t length, int64_t most) { return length < most ? length : most; }
 
-// to[r][c] = from[r][c], where the source runs along r: in tiles, so that each line is read and written once.
 template <typename T>
-void copy_transposed(T* to, int64_t to_row, int64_t to_column, const T* from, int64_t from_column, int64_t rows,
-                     int64_t columns) {
-  for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
-    const int64_t r1 = rows - r0 < kTile ? rows : r0 + kTile;
-    for (int64_t c0 = 0; c0 < columns; c0 += kTile) {
-      const int64_t c1 = columns - c0 < kTile ? columns : c0 + kTile;
-      for (int64_t r = r0; r < r1; ++r) {
-        for (int64_t c = c0; c < c1; ++c) to[r * to_row + c * to_column] = from[r + c * from_column];
-      }
-    }
-  }
-}
-
-// Views of the nest: 0 is the destination, 1 the source.
-template <typename T>
-void copy_elements(Executor& executor, const LoopNest& nest, T* to, const T* from) {
-  const int inner = nest.rank - 1, second = nest.rank - 2;
-  const int64_t inner_count = nest.dims[inner];
-  if (nest.rank >= 2 && nest.strides[1][inner] != 1 && nest.strides[1][second] == 1) {
-    // Tasks are groups of rows of the second axis; the axes outside both are walked as rows of a nest without them.
-    LoopNest outer = nest;
-    outer.dims[second] = 1;
-    const int64_t rows = nest.dims[second];
-    int64_t group = (kTaskElements / (inner_count + 1) / kTile + 1) * kTile;
-    const int64_t groups = (rows + group - 1) / group;
-    parallel_for(executor, outer.outer_count() * groups, [&](int64_t task, int) {
-      const OuterPosition at(outer, task / groups);
-      const int64_t row = task % groups * group;
-      copy_transposed(to + at.offset(0) + row * nest.strides[0][second], nest.strides[0][second],
-                      nest.strides[0][inner], from + at.offset(1) + row, nest.strides[1][inner],
-                      rows - row < group ? rows - row : group, inner_count);
-    });
+void copy_strided(const std::byte* from_bytes, int64_t from_stride, std::byte* to_bytes, int64_t to_stride,
+                  int64_t count) {
+  const T* from = reinterpret_cast<const T*>(from_bytes);
+  T* to = reinterpret_cast<T*>(to_bytes);
+  if (from_stride == 0 && to_stride == 1) {
+    const T value = *from;
+    for (int64_t i = 0; i < count; ++i) to[i] = value;
     return;
   }
-  const int64_t rows = nest.outer_count();
-  const int64_t blocks = (inner_count + kTaskElements - 1) / kTaskElements;
-  const int64_t group = blocks > 1 ? 1 : kTaskElements / inner_count + 1;
-  const int64_t groups = (rows + group - 1) / group;
-  parallel_for(executor, groups * blocks, [&](int64_t task, int) {
-    const int64_t row = task / blocks * group, start = task % blocks * kTaskElements;
-    const int64_t count = inner_count - start < kTaskElements ? inner_count - start : kTaskElements;
+  for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+}
+
+// One row of the innermost axis.
+void copy_row(int64_t size, const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride,
+              int64_t count) {
+  if (to_stride == 1 && from_stride == 1) {
+    // An input of a Concat may already lie in its slot.
+    if (to != from) memcpy(to, from, static_cast<size_t>(count * size));
+    return;
+  }
+  switch (size) {
+    case 1: return copy_strided<uint8_t>(from, from_stride, to, to_stride, count);
+    case 2: return copy_strided<uint16_t>(from, from_stride, to, to_stride, count);
+    case 4: return copy_strided<uint32_t>(from, from_stride, to, to_stride, count);
+    default: return copy_strided<uint64_t>(from, from_stride, to, to_stride, count);
+  }
+}
+
+// A tile in plain C++, row by row of what is written.
+void transpose_tile(int64_t size, const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride,
+                    int64_t rows, int64_t columns) {
+  for (int64_t j = 0; j < columns; ++j)
+    copy_row(size, from + j * size, from_stride, to + j * to_stride * size, 1, rows);
+}
+
+// The axis other than the innermost along which what is read is contiguous; -1 if there is none.
+int read_axis(const LoopNest& nest) {
+  for (int axis = nest.rank - 2; axis >= 0; --axis) {
+    if (nest.strides[1][axis] == 1) return axis;
+  }
+  return -1;
+}
+
+void copy_rows(Executor& executor, const StridedCopy& copy) {
+  const LoopNest& nest = copy.nest;
+  const int inner = nest.rank - 1;
+  const int64_t size = copy.element_size, length = nest.inner(), rows = nest.outer_count();
+  const int64_t to_stride = nest.strides[0][inner], from_stride = nest.strides[1][inner];
+  // Tasks are blocks of one row where rows are long, else groups of rows.
+  const int64_t block = at_most(length, kTaskBytes / size), blocks = ceil_div(length, block);
+  const int64_t group = blocks > 1 ? 1 : kTaskBytes / (length * size) + 1;
+  parallel_for(executor, ceil_div(rows, group) * blocks, [&](int64_t task, int) {
+    const int64_t row = task / blocks * group, start = task % blocks * block;
+    const int64_t count = at_most(length - start, block), end = at_most(rows, row + group);
     OuterPosition at(nest, row);
-    for (int64_t i = row; i < row + group && i < rows; ++i, at.next()) {
-      copy_row(to + at.offset(0) + start * nest.strides[0][inner], nest.strides[0][inner],
-               from + at.offset(1) + start * nest.strides[1][inner], nest.strides[1][inner], count);
+    for (int64_t i = row; i < end; ++i, at.next()) {
+      copy_row(size, copy.from + (at.offset(1) + start * from_stride) * size, from_stride,
+               copy.to + (at.offset(0) + start * to_stride) * size, to_stride, count);
+    }
+  });
+}
+
+void copy_tiles(Executor& executor, const StridedCopy& copy) {
+  const LoopNest& nest = copy.nest;
+  const int inner = nest.rank - 1, second = read_axis(nest);
+  const int64_t size = copy.element_size, rows = nest.dims[inner], columns = nest.dims[second];
+  const int64_t from_stride = nest.strides[1][inner], to_stride = nest.strides[0][second];
+  // The axes outside a tile are walked as rows of a nest without the tile's.
+  LoopNest outer = nest;
+  outer.dims[second] = 1;
+  const int64_t across = ceil_div(rows, kTileSide), tiles = across * ceil_div(columns, kTileSide);
+  const int64_t tile_bytes = at_most(rows, kTileSide) * at_most(columns, kTileSide) * size;
+  const int64_t count = outer.outer_count() * tiles, group = kTaskBytes / tile_bytes + 1;
+  parallel_for(executor, ceil_div(count, group), [&](int64_t task, int) {
+    const int64_t begin = task * group, end = at_most(count, begin + group);
+    OuterPosition at(outer, begin / tiles);
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t tile = unit % tiles, i = tile % across * kTileSide, j = tile / across * kTileSide;
+      const std::byte* from = copy.from + (at.offset(1) + i * from_stride + j) * size;
+      std::byte* to = copy.to + (at.offset(0) + j * to_stride + i) * size;
+      const int64_t tile_rows = at_most(rows - i, kTileSide), tile_columns = at_most(columns - j, kTileSide);
+      if (copy.transpose != nullptr && size == 4) {
+        copy.transpose(reinterpret_cast<const uint32_t*>(from), from_stride, reinterpret_cast<uint32_t*>(to), to_stride,
+                       tile_rows, tile_columns);
+      } else {
+        transpose_tile(size, from, from_stride, to, to_stride, tile_rows, tile_columns);
+      }
+      if (tile == tiles - 1) at.next();
     }
   });
 }
 
 }  // namespace
 
-void strided_copy(Executor& executor, const TensorView& to, const void* from, const int64_t from_strides[kMaxRank]) {
-  if (element_count(to) == 0) return;
-  int64_t strides[2][kMaxRank];
-  for (int axis = 0; axis < to.rank; ++axis) {
-    strides[0][axis] = to.strides[axis];
-    strides[1][axis] = from_strides[axis];
-  }
-  const LoopNest nest = make_loop_nest(to.rank, to.dims, 2, strides);
-  switch (size_of(to.dtype)) {
-    case 1: return copy_elements(executor, nest, to.as<uint8_t>(), static_cast<const uint8_t*>(from));
-    case 2: return copy_elements(executor, nest, to.as<uint16_t>(), static_cast<const uint16_t*>(from));
-    case 4: return copy_elements(executor, nest, to.as<uint32_t>(), static_cast<const uint32_t*>(from));
-    default: return copy_elements(executor, nest, to.as<uint64_t>(), static_cast<const uint64_t*>(from));
+bool is_transposing(const LoopNest& nest) {
+  const int inner = nest.rank - 1;
+  return nest.strides[0][inner] == 1 && nest.strides[1][inner] > 1 && read_axis(nest) >= 0;
+}
+
+void strided_copy(Executor& executor, const StridedCopy& copy) {
+  if (copy.nest.outer_count() * copy.nest.inner() == 0) return;
+  if (is_transposing(copy.nest)) {
+    copy_tiles(executor, copy);
+  } else {
+    copy_rows(executor, copy);
   }
 }
 
 void strided_fill(Executor& executor, const TensorView& to, const void* value) {
-  const int64_t still[kMaxRank] = {};
-  strided_copy(executor, to, value, still);
+  int64_t strides[2][kMaxRank] = {};
+  for (int axis = 0; axis < to.rank; ++axis) strides[0][axis] = to.strides[axis];
+  strided_copy(executor, {make_loop_nest(to.rank, to.dims, 2, strides), to.as<std::byte>(),
+                          static_cast<const std::byte*>(value), static_cast<int64_t>(size_of(to.dtype)), nullptr});
 }
 
 }  // namespace planwright
