@@ -1,6 +1,6 @@
 // Convolution in one or two spatial axes as an indirect matrix product: channels-last input and output at any pixel
 // strides (so parts of a concatenation are fine), weights packed in panels, padding through a row of zeros. The plain
-// half of the kernels that conv_f32.tier.cc lists, each for its tile.
+// half of the kernels that conv.tier.cc lists, each for its tile.
 //
 // Tactic: v[0] row tiles and v[1] panels of a task (split_gemm).
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_CONV_H_

@@ -1,0 +1,176 @@
+#include "tactics/kernels/fast/gemm_matmul.h"
+
+#include "tactics/kernels/registry.h"
+
+namespace planwright::fast {
+namespace {
+
+// The operands as jobs see them. Axes are the output's.
+struct Product {
+  int rank;  // of the output
+  int64_t depth, columns;
+  int64_t matrices;  // of B
+  int64_t jobs;      // 1 where all rows see the same matrix, else one for each batch
+  int64_t a_strides[kMaxRank];
+  // Along the batch axes: how many matrices further on B is.
+  int64_t b_matrix_strides[kMaxRank];
+};
+
+Product product_of(const KernelArgs& args) {
+  const TensorView &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
+  Product product = {};
+  product.rank = y.rank;
+  product.depth = a.dims[a.rank - 1];
+  product.columns = y.dims[y.rank - 1];
+  // All batch axes and M; the output's last axis is not one of A's.
+  for (int axis = 0; axis < y.rank - 1; ++axis) {
+    const int of_a = axis - (y.rank - a.rank);
+    product.a_strides[axis] = of_a < 0 || a.dims[of_a] == 1 ? 0 : a.strides[of_a];
+  }
+  product.matrices = product.jobs = 1;
+  for (int axis = y.rank - 3; axis >= 0; --axis) {
+    const int of_b = axis - (y.rank - b.rank);
+    if (of_b < 0 || b.dims[of_b] == 1) continue;
+    product.b_matrix_strides[axis] = product.matrices;
+    product.matrices *= b.dims[of_b];
+  }
+  if (product.matrices != 1) {
+    for (int axis = 0; axis < y.rank - 2; ++axis) product.jobs *= y.dims[axis];
+  }
+  return product;
+}
+
+PanelPlan panels_of(const Product& product, const GemmShape& shape) {
+  return {product.columns, shape.tier->lanes, shape.vectors};
+}
+
+// Where matrix `index` of B starts.
+const float* matrix_of(const TensorView& b, int64_t index) {
+  int64_t offset = 0;
+  for (int axis = b.rank - 3; axis >= 0; --axis) {
+    offset += index % b.dims[axis] * b.strides[axis];
+    index /= b.dims[axis];
+  }
+  return b.as<const float>() + offset;
+}
+
+struct RowsOfA {
+  const float* a;
+  const int64_t* strides;
+};
+void rows_of_a(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+  const auto& rows = *static_cast<const RowsOfA*>(context);
+  row_addresses(box, first, count, rows.a, rows.strides, to);
+}
+
+Status run_product(const KernelArgs& args, const GemmShape& shape, const std::byte* packed) {
+  const TensorView& y = args.outputs[0];
+  const int column_axis = y.rank - 1;
+  const Product product = product_of(args);
+  const PanelPlan panels = panels_of(product, shape);
+  const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis);
+  RowBox rows = row_box(y, column_axis, 0);
+  if (product.jobs != 1) {
+    for (int axis = 0; axis < y.rank - 2; ++axis) rows.dims[axis] = 1;
+  }
+  const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
+  const RowsOfA a = {args.inputs[0].as<const float>(), product.a_strides};
+  parallel_for(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
+    GemmJob job = {.shape = shape,
+                   .panels = panels,
+                   .packed = reinterpret_cast<const float*>(packed),
+                   .taps = 1,
+                   .depth = product.depth,
+                   .rows = rows,
+                   .epilogue = &epilogue,
+                   .out = y.as<float>(),
+                   .out_strides = {},
+                   .row_pointers = rows_of_a,
+                   .context = &a};
+    for (int axis = 0; axis < y.rank; ++axis) job.out_strides[axis] = y.strides[axis];
+    int64_t batch = task / split.tasks(), matrix = 0;
+    for (int axis = y.rank - 3; product.jobs != 1 && axis >= 0; --axis) {
+      job.rows.start[axis] = batch % y.dims[axis];
+      batch /= y.dims[axis];
+      matrix += job.rows.start[axis] * product.b_matrix_strides[axis];
+    }
+    job.packed += matrix * product.depth * panels.padded_columns();
+    run_gemm_task(job, split, task % split.tasks(), args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
+  });
+  return kOkStatus;
+}
+
+}  // namespace
+
+Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
+  PW_RETURN_IF_ERROR(reference_kernel(OpKind::kMatMul).validate(args));
+  const TensorView &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
+  if (a.dtype != DType::kF32 || b.dtype != DType::kF32) {
+    return error(StatusCode::kUnsupported, "the kernel multiplies fp32 by fp32, not %s by %s", name_of(a.dtype),
+                 name_of(b.dtype));
+  }
+  if (a.dims[a.rank - 1] > 1 && a.strides[a.rank - 1] != 1) {
+    return error(StatusCode::kUnsupported, "the rows of A are not contiguous, their elements are %ld apart",
+                 a.strides[a.rank - 1]);
+  }
+  if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1) {
+    return error(StatusCode::kUnsupported, "the output's rows are not contiguous, their elements are %ld apart",
+                 y.strides[y.rank - 1]);
+  }
+  const Product product = product_of(args);
+  size_t bytes;
+  if (!packed_bytes(panels_of(product, shape), product.depth, product.matrices, &bytes)) {
+    return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
+  }
+  PW_RETURN_IF_ERROR(validate_split(args.tactic));
+  return validate_epilogue(args, *shape.tier);
+}
+
+size_t matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {
+  const Product product = product_of(args);
+  size_t bytes = 0;
+  return packed_bytes(panels_of(product, shape), product.depth, product.matrices, &bytes) ? bytes : 0;
+}
+
+size_t matmul_scratch_size(const KernelArgs& args, const GemmShape& shape) {
+  return gemm_scratch_size(shape, 1, args.input_count - args.core_inputs);
+}
+
+Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* destination) {
+  const Product product = product_of(args);
+  const PanelPlan panels = panels_of(product, shape);
+  const TensorView& b = args.inputs[1];
+  auto* packed = reinterpret_cast<float*>(destination);
+  for (int64_t matrix = 0; matrix < product.matrices; ++matrix) {
+    pack_rows(panels, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
+              b.strides[b.rank - 1], packed + matrix * product.depth * panels.padded_columns());
+  }
+  return kOkStatus;
+}
+
+int matmul_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity) {
+  const Product product = product_of(args);
+  const TensorView& y = args.outputs[0];
+  int64_t rows = 1;
+  for (int axis = product.jobs == 1 ? 0 : y.rank - 2; axis < y.rank - 1; ++axis) rows *= y.dims[axis];
+  return list_splits(shape, rows, panels_of(product, shape), product.depth, product.jobs, list, capacity);
+}
+
+Status run_matmul_constant(const KernelArgs& args, const GemmShape& shape) {
+  return run_product(args, shape, args.packed);
+}
+
+Status run_matmul_dynamic(const KernelArgs& args, const GemmShape& shape) {
+  const Product product = product_of(args);
+  const PanelPlan panels = panels_of(product, shape);
+  const TensorView& b = args.inputs[1];
+  auto* packed = reinterpret_cast<float*>(args.workspace);
+  parallel_for(*args.executor, product.matrices * panels.count(), [&](int64_t task, int) {
+    const int64_t matrix = task / panels.count();
+    pack_panel(panels, task % panels.count(), product.depth, 0, product.depth, matrix_of(b, matrix),
+               b.strides[b.rank - 2], b.strides[b.rank - 1], packed + matrix * product.depth * panels.padded_columns());
+  });
+  return run_product(args, shape, args.workspace);
+}
+
+}  // namespace planwright::fast
