@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "schemas/types/checked.h"
 #include "schemas/types/error.h"
 
 namespace planwright::builder {
@@ -79,6 +82,20 @@ Box::Box(const Graph& graph, const Profile& profile) {
 
 int64_t Box::upper_bound(Dim dim) const {
   return range_of(dim, [this](const ir::Symbol&, int index) { return ranges_[static_cast<size_t>(index)]; }).max;
+}
+
+uint64_t Box::bytes_at_most(const ir::Value& value) const {
+  int64_t bytes = static_cast<int64_t>(size_of(value.dtype));
+  bool fits = true;
+  for (const Dim dim : value.dims) fits = fits && checked_mul(bytes, upper_bound(dim), &bytes);
+  if (!fits) {
+    throw Error(StatusCode::kResource,
+                fmt::format("tensor {} of shape {} passes 2^63 bytes at the profile's maximum; lower --maxShapes",
+                            value.name, to_string(value.dims)));
+  }
+  // Of the product as one expression the bound may be tighter (h * floor(w/h)) or looser ((h-1)*(w-1), multiplied out).
+  const int64_t of_product = upper_bound(product(value.dims)), element = static_cast<int64_t>(size_of(value.dtype));
+  return static_cast<uint64_t>(std::min(of_product, bytes / element) * element);
 }
 
 int64_t evaluate_at(Dim dim, const SymbolValues& values) {

@@ -24,6 +24,8 @@ class Box {
   const std::vector<SymbolValues>& corners() const { return corners_; }
   // What the expression can be at most anywhere in the box.
   int64_t upper_bound(ir::Dim dim) const;
+  // Bytes that a dense tensor takes at most. Throws Error(kResource), naming it, where they pass int64.
+  uint64_t bytes_at_most(const ir::Value& value) const;
 
  private:
   std::vector<ir::Interval> ranges_;

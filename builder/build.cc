@@ -25,6 +25,15 @@ std::vector<PlannedStep> plan_steps(const Graph& graph, const Box& box) {
   return steps;
 }
 
+// Before any tactic is tried at sizes that cannot be.
+void check_sizes(const Graph& graph, const Box& box) {
+  for (const NodeId id : graph.order()) {
+    for (const ir::ValueId output : graph.node(id).outputs) {
+      if (output != ir::kNone) box.bytes_at_most(graph.value(output));
+    }
+  }
+}
+
 void choose_tactics(const tactics::SearchOptions& options, std::vector<PlannedStep>* steps,
                     tactics::SearchStats* stats) {
   std::vector<tactics::StepSpec> specs;
@@ -56,6 +65,7 @@ BuildResult build(Graph graph, const BuildOptions& options) {
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < options.profiles.size(); ++i) {
     const Box box(graph, options.profiles[i]);
+    check_sizes(graph, box);
     std::vector<PlannedStep> steps = plan_steps(graph, box);
     choose_tactics(options.search, &steps, &result.search);
     result.programs.push_back(emitter.add_program(i, box, steps));

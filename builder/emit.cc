@@ -150,7 +150,7 @@ class ProgramEmitter {
       const uint64_t size = bytes->size();
       return add_storage({StorageKind::kWeights, plan_.weights.add(std::move(bytes)), 0, size});
     }
-    const uint64_t size = bytes_at_most(base);
+    const uint64_t size = box_.bytes_at_most(base);
     const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), base.id);
     if (input != graph_.inputs.end()) {
       return add_storage({StorageKind::kBinding, static_cast<uint32_t>(input - graph_.inputs.begin()), 0, size});
@@ -162,16 +162,6 @@ class ProgramEmitter {
       return add_storage({StorageKind::kBinding, index, 0, size});
     }
     return add_arena_storage(size);
-  }
-
-  uint64_t bytes_at_most(const ir::Value& base) const {
-    const int64_t elements = box_.upper_bound(product(base.dims));
-    int64_t bytes = 0;
-    if (!checked_mul(elements, static_cast<int64_t>(size_of(base.dtype)), &bytes)) {
-      throw Error(StatusCode::kResource, "tensor " + base.name + " of shape " + to_string(base.dims) +
-                                             " passes 2^63 bytes at the profile's maximum; lower --maxShapes");
-    }
-    return static_cast<uint64_t>(bytes);
   }
 
   uint32_t add_storage(const StorageModel& model) {

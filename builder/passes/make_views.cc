@@ -127,9 +127,8 @@ class ViewsPass {
     Placement slot = whole;
     for (ValueId& id : node.inputs) {
       Value* input = &graph_.value(id);
-      const bool is_alone = std::count(node.inputs.begin(), node.inputs.end(), id) == 1;
       const bool in_order = same_placing(input->dims, input->layout, output.layout);
-      if (!is_alone || !in_order || !may_lie_at(*input, slot)) {
+      if (!in_order || !may_lie_at(*input, slot)) {
         input = &add_copy(graph_, id, output.layout, node.id);
         id = input->id;
       }

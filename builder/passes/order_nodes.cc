@@ -24,7 +24,9 @@ using Order = std::vector<NodeId>;
 // Bytes as doubles: they are only compared, and cannot overflow.
 double bytes_of(const Graph& graph, ValueId id) {
   const ir::Value& value = graph.value(id);
-  return static_cast<double>(range_of(product(value.dims)).max) * static_cast<double>(size_of(value.dtype));
+  double bytes = static_cast<double>(size_of(value.dtype));
+  for (const ir::Dim dim : value.dims) bytes *= static_cast<double>(range_of(dim).max);
+  return bytes;
 }
 
 // Follows the bytes alive while nodes run.

@@ -89,13 +89,13 @@ TEST(MakeViews, WhatCannotBeComputedInItsSlotIsCopiedThere) {
   EXPECT_EQ(printed_after_views(b), R"(graph ""
   input %x: fp32[2, 4]
   const %c: fp32[2, 1] = {1, 2}
-  %twice: fp32[2, 4] in %all at 8 strides=[17, 1] = Pointwise(%x) [max(in0, 0)]  "twice"
+  %twice: fp32[2, 4] in %all at 4 strides=[17, 1] = Pointwise(%x) [max(in0, 0)]  "twice"
   %shared: fp32[2, 4] = Pointwise(%x) [neg(in0)]  "shared"
   %x#2: fp32[2, 4] in %all strides=[17, 1] = Copy(%x)
-  %twice#2: fp32[2, 4] in %all at 4 strides=[17, 1] = Copy(%twice)
+  %twice#2: fp32[2, 4] in %all at 8 strides=[17, 1] = Copy(%twice)
   %shared#2: fp32[2, 4] in %all at 12 strides=[17, 1] = Copy(%shared)
   %c#2: fp32[2, 1] in %all at 16 strides=[17, 1] = Copy(%c)
-  %all: fp32[2, 17] = Concat(%x#2, %twice#2, %twice, %shared#2, %c#2) {axis=1}  "all"
+  %all: fp32[2, 17] = Concat(%x#2, %twice, %twice#2, %shared#2, %c#2) {axis=1}  "all"
   %y: fp32[2, 17] = Pointwise(%all) [max(in0, 0)]  "y"
   output %shared as "shared"
   output %y as "y"
