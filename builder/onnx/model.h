@@ -22,6 +22,7 @@ struct TensorDecl {
   bool has_shape = true;
   std::vector<int64_t> dims;           // -1: dynamic
   std::vector<std::string> dim_names;  // the model's dim_param; empty where it has none or it names nothing ("?")
+  std::string unsupported;             // why no engine can have it (a sequence, strings); empty when one can
   bool is_static() const;
 };
 
@@ -29,6 +30,8 @@ class OnnxModel {
  public:
   // Reads `path` and, beside it, external data. Throws Error: kIo, kInvalid (FAULTS B1-B8, B11-B13), kUnsupported.
   static OnnxModel load(const std::string& path);
+  // The same for a model in memory; external data is looked for in `folder`.
+  static OnnxModel from_proto(onnx::ModelProto proto, const std::string& folder = ".");
   OnnxModel(OnnxModel&&) noexcept;
   OnnxModel& operator=(OnnxModel&&) noexcept;
   ~OnnxModel();
@@ -36,6 +39,8 @@ class OnnxModel {
   const std::vector<TensorDecl>& inputs() const { return inputs_; }  // those without an initializer
   const std::vector<TensorDecl>& outputs() const { return outputs_; }
   const std::string& folder() const { return folder_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  // Nodes of every graph and function sorted, external data and sparse initializers read in.
   const onnx::ModelProto& proto() const { return *proto_; }
 
  private:
@@ -43,6 +48,7 @@ class OnnxModel {
   std::unique_ptr<onnx::ModelProto> proto_;
   std::string folder_;
   std::vector<TensorDecl> inputs_, outputs_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace planwright::builder

@@ -88,6 +88,25 @@ std::optional<DType> dtype_of_onnx(int32_t data_type) {
   }
 }
 
+int32_t onnx_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return onnx::TensorProto::FLOAT;
+    case DType::kF64: return onnx::TensorProto::DOUBLE;
+    case DType::kF16: return onnx::TensorProto::FLOAT16;
+    case DType::kBF16: return onnx::TensorProto::BFLOAT16;
+    case DType::kI8: return onnx::TensorProto::INT8;
+    case DType::kI16: return onnx::TensorProto::INT16;
+    case DType::kI32: return onnx::TensorProto::INT32;
+    case DType::kI64: return onnx::TensorProto::INT64;
+    case DType::kU8: return onnx::TensorProto::UINT8;
+    case DType::kU16: return onnx::TensorProto::UINT16;
+    case DType::kU32: return onnx::TensorProto::UINT32;
+    case DType::kU64: return onnx::TensorProto::UINT64;
+    case DType::kBool: return onnx::TensorProto::BOOL;
+  }
+  return onnx::TensorProto::UNDEFINED;
+}
+
 std::string onnx_type_name(int32_t data_type) {
   if (!onnx::TensorProto_DataType_IsValid(data_type)) return fmt::format("type {}", data_type);
   std::string name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));
@@ -95,26 +114,38 @@ std::string onnx_type_name(int32_t data_type) {
   return name;
 }
 
-ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& what) {
+uint64_t tensor_bytes(const onnx::TensorProto& proto, const std::string& what) {
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
   if (!dtype) {
     throw Error(StatusCode::kUnsupported,
                 fmt::format("{} has elements of {}, which is not supported", what, onnx_type_name(proto.data_type())));
   }
+  return count_elements(proto, what) * size_of(*dtype);
+}
+
+void check_tensor(const onnx::TensorProto& proto, const std::string& what) {
   const uint64_t count = count_elements(proto, what);
+  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype) return;
   const uint64_t bytes = count * size_of(*dtype);
-  const bool raw = proto.has_raw_data();
-  const uint64_t given =
-      raw ? proto.raw_data().size() : static_cast<uint64_t>(typed_field_size(proto, *dtype)) * size_of(*dtype);
+  const uint64_t given = proto.has_raw_data()
+                             ? proto.raw_data().size()
+                             : static_cast<uint64_t>(typed_field_size(proto, *dtype)) * size_of(*dtype);
   if (given != bytes) {
     throw Error(StatusCode::kInvalid,
                 fmt::format("{} holds {} bytes where its dimensions and type make {}", what, given, bytes));
   }
+}
+
+ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& what) {
+  const uint64_t bytes = tensor_bytes(proto, what);
+  check_tensor(proto, what);
+  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
   ir::Tensor tensor;
   tensor.dtype = *dtype;
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
   tensor.data.resize(bytes);
-  if (raw) {
+  if (proto.has_raw_data()) {
     if (bytes > 0) std::memcpy(tensor.data.data(), proto.raw_data().data(), bytes);
   } else {
     copy_typed(proto, *dtype, tensor.data);

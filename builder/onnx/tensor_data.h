@@ -18,8 +18,16 @@ namespace planwright::builder {
 // The DType of an ONNX element type (TensorProto.DataType); nothing for those Planwright has not (string, complex,
 // float8, 4-bit).
 std::optional<DType> dtype_of_onnx(int32_t data_type);
+// The other way.
+int32_t onnx_type_of(DType dtype);
 // "float8e4m3fn", "string", ...: ONNX's own name of its element type, for messages.
 std::string onnx_type_name(int32_t data_type);
+
+// Bytes that the dims and the type make, whatever the tensor holds. `what` and errors as for read_tensor.
+uint64_t tensor_bytes(const onnx::TensorProto& proto, const std::string& what);
+
+// Throws Error(kInvalid) as read_tensor does; says nothing of an unsupported element type.
+void check_tensor(const onnx::TensorProto& proto, const std::string& what);
 
 // The elements, whichever of the typed fields or raw_data holds them, dense row-major. `what` names the tensor in
 // messages ("initializer w"). Throws Error: kInvalid (negative dims, overflow, size unlike dims x type: FAULTS B7, B8),

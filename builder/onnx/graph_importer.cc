@@ -1,0 +1,346 @@
+#include "builder/onnx/graph_importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "builder/onnx/function_body.h"
+#include "builder/onnx/graph_check.h"
+#include "builder/onnx/input_symbols.h"
+#include "builder/onnx/node_check.h"
+#include "builder/onnx/registry.h"
+#include "builder/onnx/shape_arithmetic.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+// Functions that call functions; a chain this long is a call of itself.
+constexpr int kMaxDepth = 32;
+
+std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::string qualified(const std::string& domain, const std::string& op) {
+  return plain_domain(domain).empty() ? op : domain + "::" + op;
+}
+
+std::string name_of_node(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type();
+}
+
+std::unordered_map<std::string, int64_t> opsets_of(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
+  std::unordered_map<std::string, int64_t> opsets;
+  for (const onnx::OperatorSetIdProto& import : imports) opsets[plain_domain(import.domain())] = import.version();
+  return opsets;
+}
+
+int64_t opset_of(const Scope& scope, const std::string& domain) {
+  const auto found = scope.opsets.find(plain_domain(domain));
+  return found == scope.opsets.end() ? 1 : found->second;
+}
+
+// Graph inputs that some node reads, directly or through others, to decide on a shape.
+std::unordered_set<std::string> find_shape_inputs(const onnx::GraphProto& graph) {
+  std::unordered_set<std::string> wanted;
+  for (int i = graph.node_size() - 1; i >= 0; --i) {
+    const onnx::NodeProto& node = graph.node(i);
+    const bool feeds = std::any_of(node.output().begin(), node.output().end(),
+                                   [&](const std::string& output) { return wanted.contains(output); });
+    if (feeds) wanted.insert(node.input().begin(), node.input().end());
+    if (find_importer(plain_domain(node.domain()), node.op_type()) == nullptr) {  // a function may do anything
+      wanted.insert(node.input().begin(), node.input().end());
+    }
+    for (const int operand : shape_operands(node.op_type())) {
+      if (operand < node.input_size()) wanted.insert(node.input(operand));
+    }
+  }
+  return wanted;
+}
+
+Declaration declaration_of(const onnx::ValueInfoProto& info, const std::unordered_map<std::string, Dim>& named) {
+  Declaration declaration;
+  if (!info.type().has_tensor_type()) return declaration;
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  declaration.dtype = dtype_of_onnx(type.elem_type());
+  if (!type.has_shape()) return declaration;
+  declaration.dims.emplace();
+  for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
+    std::optional<Dim>& made = declaration.dims->emplace_back();
+    if (dim.has_dim_value() && dim.dim_value() >= 0) made = dim.dim_value();
+    const auto found = named.find(dim.dim_param());
+    if (dim.has_dim_param() && found != named.end()) made = found->second;
+  }
+  return declaration;
+}
+
+bool is_known(ValueId id) { return id != Scope::kUnknown; }
+
+}  // namespace
+
+GraphImporter::GraphImporter(const OnnxModel& model, const std::vector<Profile>& profiles)
+    : model_(model), profiles_(profiles) {
+  graph_.name = model.proto().graph().name();
+  static_inputs_ = std::all_of(model.inputs().begin(), model.inputs().end(),
+                               [](const TensorDecl& input) { return input.is_static(); });
+  for (const onnx::FunctionProto& function : model.proto().functions()) {
+    functions_[qualified(function.domain(), function.name())] = &function;
+  }
+}
+
+void GraphImporter::run() {
+  const onnx::GraphProto& graph = model_.proto().graph();
+  Scope scope;
+  scope.opsets = opsets_of(model_.proto().opset_import());
+  for (const TensorDecl& input : model_.inputs()) {
+    if (!input.unsupported.empty())
+      unsupported_.push_back({input.name, "input", opset_of(scope, ""), input.unsupported});
+  }
+  if (!unsupported_.empty()) return;
+  add_inputs(scope);
+  add_initializers(scope);
+  for (const onnx::NodeProto* node : needed_nodes(graph)) import_node(*node, scope);
+  for (const TensorDecl& output : model_.outputs()) {
+    if (!output.unsupported.empty()) {
+      unsupported_.push_back({output.name, "output", opset_of(scope, ""), output.unsupported});
+    }
+  }
+  if (unsupported_.empty()) add_outputs(scope);
+}
+
+void GraphImporter::add_inputs(Scope& scope) {
+  const onnx::GraphProto& graph = model_.proto().graph();
+  const auto named = add_model_inputs(graph_, model_, profiles_, find_shape_inputs(graph));
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) scope.values[model_.inputs()[i].name] = graph_.inputs[i];
+  for (const onnx::ValueInfoProto& info : graph.value_info()) {
+    scope.declarations[info.name()] = declaration_of(info, named);
+  }
+  for (const onnx::ValueInfoProto& info : graph.output()) {
+    scope.declarations[info.name()] = declaration_of(info, named);
+  }
+}
+
+void GraphImporter::add_initializers(Scope& scope) {
+  for (const onnx::TensorProto& tensor : model_.proto().graph().initializer()) {
+    scope.initializers[tensor.name()] = &tensor;
+  }
+}
+
+std::optional<ValueId> GraphImporter::find(const Scope& scope, const std::string& name) {
+  for (const Scope* at = &scope; at != nullptr; at = at->outer) {
+    if (const auto found = at->values.find(name); found != at->values.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+void GraphImporter::refuse(const onnx::NodeProto& node, const Scope& scope, const std::string& reason) {
+  Unsupported entry;
+  entry.node = scope.layer.empty() ? name_of_node(node) : scope.layer + "/" + name_of_node(node);
+  entry.op = qualified(node.domain(), node.op_type());
+  entry.opset = opset_of(scope, node.domain());
+  entry.reason = reason;
+  unsupported_.push_back(std::move(entry));
+}
+
+void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
+  std::vector<ValueId> inputs;
+  bool known = true;
+  for (const std::string& name : node.input()) {
+    if (name.empty()) {
+      inputs.push_back(ir::kNone);
+      continue;
+    }
+    if (const auto tensor = scope.initializers.find(name); tensor != scope.initializers.end()) {
+      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
+      ir::Value& value = graph_.add_constant(name, data.dtype, data.dims, std::move(data.data));
+      attach_elements(value);
+      scope.values[name] = value.id;
+      scope.initializers.erase(tensor);
+    }
+    const std::optional<ValueId> value = find(scope, name);
+    if (!value) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("{} ({}): nothing makes its input '{}'", name_of_node(node), node.op_type(), name));
+    }
+    known = known && is_known(*value);
+    inputs.push_back(*value);
+  }
+  while (!inputs.empty() && inputs.back() == ir::kNone) inputs.pop_back();
+
+  const size_t refused = unsupported_.size();
+  if (known) {
+    try {
+      import_operator(node, scope, std::move(inputs));
+    } catch (const Refusal& refusal) {
+      refuse(node, scope, refusal.reason);
+    } catch (const Error& error) {
+      if (error.code() != StatusCode::kUnsupported) throw;
+      refuse(node, scope, error.what());
+    }
+  } else if (!is_supported_operator(node, opset_of(scope, node.domain())) &&
+             !functions_.contains(qualified(node.domain(), node.op_type()))) {
+    refuse(node, scope, unknown_operator_reason(node, opset_of(scope, node.domain())));
+  }
+  if (!known || unsupported_.size() > refused) {
+    for (const std::string& name : node.output()) {
+      if (!name.empty()) scope.values[name] = Scope::kUnknown;
+    }
+  }
+}
+
+void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, std::vector<ValueId> inputs) {
+  const std::string domain = plain_domain(node.domain());
+  const std::string own_name = name_of_node(node);
+  const std::string layer = scope.layer.empty() ? own_name : scope.layer + "/" + own_name;
+  if (const auto function = functions_.find(qualified(domain, node.op_type())); function != functions_.end()) {
+    import_function(*function->second, node, scope, inputs, layer);
+    return;
+  }
+  const int64_t opset = opset_of(scope, domain);
+  const onnx::OpSchema* schema = find_schema(node, opset);
+  const ImportFunction import = find_importer(domain, node.op_type());
+  if (schema == nullptr && import == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
+  if (schema != nullptr) check_node(node, *schema, opset, layer);
+
+  if (import == nullptr) {
+    const auto body = schema_function(node, *schema, static_cast<int>(opset), graph_, inputs);
+    if (body == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
+    import_function(*body, node, scope, inputs, layer);
+    return;
+  }
+  NodeContext::Setting setting;
+  setting.node = &node;
+  setting.schema = schema;
+  setting.opset = opset;
+  setting.inputs = std::move(inputs);
+  for (const std::string& output : node.output()) setting.declared.push_back(scope.declarations[output]);
+  setting.layer = layer;
+  setting.onnx = scope.onnx.empty() ? own_name : scope.onnx;
+  setting.prefix = layer + ":part";
+  const ValueId first_made = graph_.value_count();
+  NodeContext context(graph_, std::move(setting));
+
+  const std::optional<std::vector<KnownTensor>> known = shape_arithmetic(context);
+  const bool has_virtual = std::any_of(context.ins().begin(), context.ins().end(),
+                                       [&](ValueId id) { return id != ir::kNone && context.is_virtual(id); });
+  const bool has_data = std::any_of(context.ins().begin(), context.ins().end(), [&](ValueId id) {
+    return id != ir::kNone && !context.is_virtual(id) && !context.value(id).is_constant();
+  });
+  if (known && has_virtual && !has_data) {
+    for (size_t i = 0; i < known->size(); ++i) {
+      const KnownTensor& tensor = (*known)[i];
+      context.set(static_cast<int>(i), context.shape_values(tensor.dtype, tensor.dims, tensor.elements));
+    }
+  } else {
+    import(context);
+    // What came of run-time data can still be known as an expression of an input's values.
+    for (size_t i = 0; known && has_data && i < known->size(); ++i) {
+      const ValueId output = context.outputs()[i];
+      if (output != ir::kNone && !graph_.value(output).elements) graph_.value(output).elements = (*known)[i].elements;
+    }
+  }
+  bind_outputs(context, first_made, node, scope);
+}
+
+void GraphImporter::bind_outputs(const NodeContext& context, ValueId first_made, const onnx::NodeProto& node,
+                                 Scope& scope) {
+  for (int i = 0; i < node.output_size(); ++i) {
+    const std::string& name = node.output(i);
+    if (name.empty()) continue;
+    const ValueId id = context.outputs()[static_cast<size_t>(i)];
+    if (id == ir::kNone) {
+      throw Refusal(context.title(), fmt::format("its output {} ('{}') is not supported", i, name));
+    }
+    name_value(id, first_made, scope, name);
+    scope.values[name] = id;
+    // Exporters leave stale shapes of intermediate values behind when a batch is made dynamic; what a model that is
+    // static throughout declares has no such excuse.
+    if (static_inputs_) check_declaration(context, scope.declarations[name], graph_.value(id), name);
+  }
+}
+
+// A value made for the node gets the model's name; one that merely passes through keeps its own.
+void GraphImporter::name_value(ValueId id, ValueId first_made, const Scope& scope, const std::string& name) {
+  if (id >= first_made) graph_.rename_value(id, scope.layer.empty() ? name : scope.layer + "/" + name);
+}
+
+void GraphImporter::import_function(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
+                                    const std::vector<ValueId>& inputs, const std::string& layer) {
+  if (scope.depth >= kMaxDepth) {
+    throw Error(StatusCode::kInvalid, fmt::format("{}: function '{}' calls itself", layer, function.name()));
+  }
+  const ValueId first_made = graph_.value_count();
+  Scope inner;
+  inner.depth = scope.depth + 1;
+  inner.call = &call;
+  inner.layer = layer;
+  inner.onnx = scope.onnx.empty() ? name_of_node(call) : scope.onnx;
+  inner.opsets = opsets_of(function.opset_import());
+  for (const auto& [domain, version] : scope.opsets) inner.opsets.emplace(domain, version);
+  for (int i = 0; i < function.input_size(); ++i) {
+    const auto given = static_cast<size_t>(i);
+    inner.values[function.input(i)] = given < inputs.size() ? inputs[given] : ir::kNone;
+  }
+  for (int i = 0; i < std::min(function.output_size(), call.output_size()); ++i) {
+    inner.declarations[function.output(i)] = scope.declarations[call.output(i)];
+  }
+  const onnx::OpSchema* schema = find_schema(call, opset_of(scope, call.domain()));
+  for (const onnx::NodeProto* node : needed_nodes(function, call)) {
+    const onnx::NodeProto resolved = resolve_attributes(*node, function, call, schema);
+    import_node(resolved, inner);
+  }
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty()) continue;
+    if (i >= function.output_size()) {
+      throw Error(StatusCode::kInvalid, fmt::format("{}: function '{}' has no output {}", layer, function.name(), i));
+    }
+    const std::optional<ValueId> made = find(inner, function.output(i));
+    if (!made) {
+      throw Error(StatusCode::kInvalid, fmt::format("{}: function '{}' does not make its output '{}'", layer,
+                                                    function.name(), function.output(i)));
+    }
+    scope.values[call.output(i)] = *made;
+    if (*made >= 0) name_value(*made, first_made, scope, call.output(i));
+  }
+}
+
+void GraphImporter::add_outputs(const Scope& scope) {
+  Emitter emitter(graph_, "outputs", "", "outputs");
+  for (const TensorDecl& output : model_.outputs()) {
+    std::optional<ValueId> id = find(scope, output.name);
+    if (!id) {
+      const auto tensor = scope.initializers.find(output.name);
+      if (tensor == scope.initializers.end()) {
+        throw Error(StatusCode::kInvalid, fmt::format("nothing makes output '{}'", output.name));
+      }
+      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", output.name));
+      id = graph_.add_constant(output.name, data.dtype, data.dims, std::move(data.data)).id;
+    }
+    emitter.materialize(*id);
+    check_output(output, graph_.value(*id));
+    graph_.outputs.push_back(*id);
+    graph_.output_names.push_back(output.name);
+  }
+}
+
+void GraphImporter::check_output(const TensorDecl& declared, const ir::Value& value) const {
+  bool fits = declared.dtype == value.dtype;
+  if (declared.has_shape) {
+    fits = fits && declared.dims.size() == value.dims.size();
+    for (size_t i = 0; fits && i < value.dims.size(); ++i) {
+      fits = declared.dims[i] < 0 || !ir::proven_different(declared.dims[i], value.dims[i]);
+    }
+  }
+  if (fits) return;
+  std::vector<std::string> dims;
+  for (const int64_t dim : declared.dims) dims.push_back(dim < 0 ? "?" : std::to_string(dim));
+  throw Error(
+      StatusCode::kInvalid,
+      fmt::format("output '{}' is declared as {}[{}], but the graph makes {}{}; correct the declaration", declared.name,
+                  name_of(declared.dtype), fmt::join(dims, ", "), name_of(value.dtype), ir::to_string(value.dims)));
+}
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,26 @@
+// The graph's inputs: a symbol for each dim that the profiles leave open.
+#ifndef PLANWRIGHT_BUILDER_ONNX_INPUT_SYMBOLS_H_
+#define PLANWRIGHT_BUILDER_ONNX_INPUT_SYMBOLS_H_
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "builder/ir/graph.h"
+#include "builder/onnx/model.h"
+#include "builder/profile.h"
+
+namespace planwright::builder::importer {
+
+// Adds a value for every model input to `graph`, in order. Dims that share a name share a symbol; the range is what all
+// profiles take together, any size from 1 where there are none; a dim that is the same throughout is a constant.
+// int64 inputs in `shape_inputs` with few elements get symbols for these too. Returns the dims that have names.
+// Throws Error(kInvalid) where a profile contradicts the model or itself.
+std::unordered_map<std::string, ir::Dim> add_model_inputs(ir::Graph& graph, const OnnxModel& model,
+                                                          const std::vector<Profile>& profiles,
+                                                          const std::unordered_set<std::string>& shape_inputs);
+
+}  // namespace planwright::builder::importer
+
+#endif  // PLANWRIGHT_BUILDER_ONNX_INPUT_SYMBOLS_H_

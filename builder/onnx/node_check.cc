@@ -1,0 +1,115 @@
+#include "builder/onnx/node_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "builder/onnx/registry.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+int64_t newest_opset(const std::string& domain) {
+  const auto& versions = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  const auto found = versions.find(domain);
+  return found == versions.end() ? 0 : found->second.second;
+}
+
+bool counts_fit(int given, int least, int most) { return given >= least && given <= most; }
+
+}  // namespace
+
+const onnx::OpSchema* find_schema(const onnx::NodeProto& node, int64_t opset) {
+  const std::string domain = plain_domain(node.domain());
+  if (opset > newest_opset(domain)) return nullptr;
+  return onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(opset), domain);
+}
+
+void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64_t opset, const std::string& layer) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(StatusCode::kInvalid, fmt::format("{} ({}, opset {}): {}", layer, node.op_type(), opset, what));
+  };
+  if (schema.deprecated() && find_importer(plain_domain(node.domain()), node.op_type()) == nullptr) {
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("{} was removed from ONNX before opset {}; export the model anew", node.op_type(), opset));
+  }
+  if (!schema.deprecated()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      const auto found = schema.attributes().find(attribute.name());
+      if (found == schema.attributes().end()) {
+        // A name that begins with two underscores is a tool's own note.
+        if (attribute.name().starts_with("__")) continue;
+        fail(fmt::format("it has no attribute '{}' in this opset; correct the attribute or the model's opset",
+                         attribute.name()));
+      }
+      if (attribute.type() != found->second.type) {
+        fail(fmt::format("attribute '{}' is of type {}, not {}", attribute.name(),
+                         onnx::AttributeProto_AttributeType_Name(attribute.type()),
+                         onnx::AttributeProto_AttributeType_Name(found->second.type)));
+      }
+    }
+    for (const auto& [name, attribute] : schema.attributes()) {
+      const bool given = std::any_of(node.attribute().begin(), node.attribute().end(),
+                                     [&](const onnx::AttributeProto& own) { return own.name() == name; });
+      if (attribute.required && !given) fail(fmt::format("its attribute '{}' is missing", name));
+    }
+  }
+  if (!counts_fit(node.input_size(), schema.min_input(), schema.max_input())) {
+    fail(fmt::format("it has {} inputs, not {} to {}", node.input_size(), schema.min_input(), schema.max_input()));
+  }
+  if (!counts_fit(node.output_size(), schema.min_output(), schema.max_output())) {
+    fail(fmt::format("it has {} outputs, not {} to {}", node.output_size(), schema.min_output(), schema.max_output()));
+  }
+  for (int i = 0; i < std::min(node.input_size(), static_cast<int>(schema.inputs().size())); ++i) {
+    const auto& formal = schema.inputs()[static_cast<size_t>(i)];
+    if (node.input(i).empty() && formal.GetOption() == onnx::OpSchema::Single) {
+      fail(fmt::format("its input '{}' is missing", formal.GetName()));
+    }
+  }
+}
+
+bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {
+  if (find_importer(plain_domain(node.domain()), node.op_type()) != nullptr) return true;
+  const onnx::OpSchema* schema = find_schema(node, opset);
+  return schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction());
+}
+
+std::string unknown_operator_reason(const onnx::NodeProto& node, int64_t opset) {
+  const std::string domain = plain_domain(node.domain());
+  if (newest_opset(domain) == 0) {
+    return fmt::format("the domain '{}' is not known; replace the node by ONNX's own operators", domain);
+  }
+  if (opset > newest_opset(domain)) {
+    return fmt::format("opset {} is newer than {}, the newest known; convert the model to that", opset,
+                       newest_opset(domain));
+  }
+  if (find_schema(node, opset) == nullptr) {
+    return fmt::format("ONNX has no such operator in opset {}; correct its name or the model's opset", opset);
+  }
+  return "the operator is not supported; replace it by others or simplify the model before building";
+}
+
+void check_declaration(const NodeContext& node, const Declaration& declared, const ir::Value& made,
+                       const std::string& name) {
+  bool fits = !declared.dtype || *declared.dtype == made.dtype;
+  if (declared.dims) {
+    fits = fits && declared.dims->size() == made.dims.size();
+    for (size_t i = 0; fits && i < made.dims.size(); ++i) {
+      const std::optional<Dim>& dim = (*declared.dims)[i];
+      fits = !dim || !ir::proven_different(*dim, made.dims[i]);
+    }
+  }
+  if (fits) return;
+  std::vector<std::string> dims;
+  for (const auto& dim : declared.dims.value_or(std::vector<std::optional<Dim>>{})) {
+    dims.push_back(dim ? ir::to_string(*dim) : "?");
+  }
+  node.invalid(fmt::format("'{}' is declared as {}{}, but is {}{}; correct the model's declaration", name,
+                           declared.dtype ? name_of(*declared.dtype) : "?",
+                           declared.dims ? fmt::format("[{}]", fmt::join(dims, ", ")) : " of any shape",
+                           name_of(made.dtype), ir::to_string(made.dims)));
+}
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,30 @@
+// Checks of a single node against its schema and the model's declarations.
+#ifndef PLANWRIGHT_BUILDER_ONNX_NODE_CHECK_H_
+#define PLANWRIGHT_BUILDER_ONNX_NODE_CHECK_H_
+
+#include <string>
+
+#include "builder/onnx/node_context.h"
+
+namespace planwright::builder::importer {
+
+// The operator's schema at that opset; null where ONNX has none.
+const onnx::OpSchema* find_schema(const onnx::NodeProto& node, int64_t opset);
+
+// Throws Error(kInvalid) naming the node where an attribute does not exist in the opset or has another type, a required
+// one is missing, or there are too few or too many inputs or outputs. Throws Error(kUnsupported) where the operator is
+// deprecated.
+void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64_t opset, const std::string& layer);
+
+// Whether an importer or a function of ONNX's exists for the operator, whatever its inputs.
+bool is_supported_operator(const onnx::NodeProto& node, int64_t opset);
+// Why there is none, and what to try.
+std::string unknown_operator_reason(const onnx::NodeProto& node, int64_t opset);
+
+// Throws Error(kInvalid), showing both, where the model declares another type or shape for `name` than it has.
+void check_declaration(const NodeContext& node, const Declaration& declared, const ir::Value& made,
+                       const std::string& name);
+
+}  // namespace planwright::builder::importer
+
+#endif  // PLANWRIGHT_BUILDER_ONNX_NODE_CHECK_H_

@@ -1,0 +1,64 @@
+// MatMul, Gemm and what else is a product of matrices.
+#include <fmt/format.h>
+
+#include "builder/onnx/ops/common.h"
+#include "builder/onnx/registry.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+// numpy's matmul: a vector on the left is a row, one on the right a column, and its axis is dropped from the result.
+ValueId matmul_of(NodeContext& node, ValueId a, ValueId b) {
+  node.require(node.rank(a) >= 1 && node.rank(b) >= 1, "its inputs must have an axis or more");
+  node.require(node.dtype(a) == node.dtype(b), "its inputs have different types");
+  const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
+  if (row) a = node.unsqueeze(a, 0);
+  if (column) b = node.unsqueeze(b, 1);
+  const ValueId product = node.matmul(a, b);
+  const int rank = node.rank(product);
+  const uint32_t dropped = (row ? 1u << (rank - 2) : 0u) | (column ? 1u << (rank - 1) : 0u);
+  return node.squeeze(product, dropped);
+}
+
+void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
+
+// alpha * A' * B' + beta * C
+void gemm(NodeContext& node) {
+  node.require(node.in_rank(0) == 2 && node.in_rank(1) == 2, "its first two inputs must be matrices");
+  const DType dtype = node.in_type(0);
+  const ValueId a = node.get_int("transA") != 0 ? node.swap_last_axes(node.in(0)) : node.in(0);
+  const ValueId b = node.get_int("transB") != 0 ? node.swap_last_axes(node.in(1)) : node.in(1);
+  const ValueId product = node.matmul(a, b);
+  const double alpha = static_cast<double>(node.get_float("alpha", 1)),
+               beta = static_cast<double>(node.get_float("beta", 1));
+  const bool adds = node.has(2) && beta != 0;
+  if (alpha == 1 && !adds) {
+    node.set(0, product);
+    return;
+  }
+  ProgramBuilder program;
+  std::vector<ValueId> operands{product};
+  Reg y = program.load(dtype);
+  if (alpha != 1) y = program.apply(PwOp::kMul, y, program.constant(y.type, alpha));
+  if (adds) {
+    node.require(node.in_type(2) == dtype, "its third input has another type");
+    node.require(node.in_rank(2) <= 2, "its third input has more than two axes");
+    operands.push_back(node.in(2));
+    Reg c = program.load(dtype);
+    if (beta != 1) c = program.apply(PwOp::kMul, c, program.constant(c.type, beta));
+    y = program.apply(PwOp::kAdd, y, c);
+  }
+  program.store(y, dtype);
+  node.set(0, node.pointwise(program, std::move(operands), dtype));
+}
+
+constexpr ImporterRow kRows[] = {
+    {"Gemm", gemm},
+    {"MatMul", matmul},
+};
+
+}  // namespace
+
+ImporterTable contraction_importers() { return kRows; }
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,167 @@
+// Operators that pick elements by index.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "builder/onnx/ops/common.h"
+#include "builder/onnx/registry.h"
+#include "builder/onnx/runtime_operands.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+// Constant indices are checked now; those of run-time data are the kernel's to check.
+void check_indices(const NodeContext& node, ValueId indices, Dim length) {
+  const ir::Value& value = node.value(indices);
+  node.require(value.dtype == DType::kI64 || value.dtype == DType::kI32,
+               fmt::format("its indices are {}, not int32 or int64", name_of(value.dtype)));
+  if (!value.is_constant() || !length.is_constant()) return;
+  for (const int64_t index : read_ints(value)) {
+    node.require(index >= -length.constant() && index < length.constant(),
+                 fmt::format("index {} is out of range for an axis of {}", index, length.constant()));
+  }
+}
+
+void gather(NodeContext& node) {
+  const int axis = node.normalize_axis(node.get_int("axis"), node.in_rank(0));
+  check_indices(node, node.in(1), node.in_dims(0)[static_cast<size_t>(axis)]);
+  node.set(0, node.gather(node.in(0), node.in(1), axis));
+}
+
+void gather_elements(NodeContext& node) {
+  GatherElementsParams params;
+  params.axis = node.normalize_axis(node.get_int("axis"), node.in_rank(0));
+  check_indices(node, node.in(1), node.in_dims(0)[static_cast<size_t>(params.axis)]);
+  node.set(0, node.emit_one({OpKind::kGatherElements, params, {node.in(0), node.in(1)}}));
+}
+
+void gather_nd(NodeContext& node) {
+  GatherNDParams params;
+  params.batch_dims = static_cast<int32_t>(node.get_int("batch_dims", 0));
+  node.set(0, node.emit_one({OpKind::kGatherND, params, {node.in(0), node.in(1)}}));
+}
+
+ScatterReduction scatter_reduction(const NodeContext& node) {
+  const std::string reduction = node.get_string("reduction", "none");
+  if (reduction == "none") return ScatterReduction::kNone;
+  if (reduction == "add") return ScatterReduction::kAdd;
+  if (reduction == "mul") return ScatterReduction::kMul;
+  if (reduction == "max") return ScatterReduction::kMax;
+  if (reduction == "min") return ScatterReduction::kMin;
+  node.invalid(fmt::format("reduction '{}' is unknown", reduction));
+}
+
+void scatter_elements(NodeContext& node) {
+  ScatterElementsParams params;
+  params.axis = node.normalize_axis(node.get_int("axis"), node.in_rank(0));
+  params.reduction = scatter_reduction(node);
+  check_indices(node, node.in(1), node.in_dims(0)[static_cast<size_t>(params.axis)]);
+  node.set(0, node.emit_one({OpKind::kScatterElements, params, {node.in(0), node.in(1), node.in(2)}}));
+}
+
+void scatter_nd(NodeContext& node) {
+  ScatterNDParams params;
+  params.reduction = scatter_reduction(node);
+  node.set(0, node.emit_one({OpKind::kScatterND, params, {node.in(0), node.in(1), node.in(2)}}));
+}
+
+void top_k(NodeContext& node) {
+  const int rank = node.in_rank(0);
+  TopKParams params;
+  params.axis = node.normalize_axis(node.get_int("axis", -1), rank);
+  params.largest = node.get_int("largest", 1) != 0 ? 1 : 0;
+  params.sorted = node.get_int("sorted", 1) != 0 ? 1 : 0;
+  Dim k = node.get_int("k");
+  if (node.since() >= 10) {
+    if (!node.elements(1) || node.elements(1)->size() != 1)
+      node.unsupported("'K' is computed from data; make it a constant");
+    k = (*node.elements(1))[0];
+  }
+  Dim& length = node.graph().value(node.in(0)).dims[static_cast<size_t>(params.axis)];
+  Shape dims = node.in_dims(0);
+  dims[static_cast<size_t>(params.axis)] = k;
+  dims = settle_dims(node, dims, node.wants(0) ? 0 : 1);
+  const Dim taken = dims[static_cast<size_t>(params.axis)];
+  node.guard_at_most(0, taken, "TopK: k must not be negative");
+  node.guard_at_most(taken, length, "TopK: k must not exceed the axis");
+  Operation operation{OpKind::kTopK, params, {node.in(0)}};
+  operation.results = {{std::nullopt, dims}, {DType::kI64, dims}};
+  const std::vector<ValueId> made = node.emit(std::move(operation));
+  for (int i = 0; i < node.output_count(); ++i) node.set(i, made[static_cast<size_t>(i)]);
+}
+
+void one_hot(NodeContext& node) {
+  const int rank = node.in_rank(0) + 1;
+  OneHotParams params;
+  params.axis = node.normalize_axis(node.get_int("axis", -1), rank);
+  node.require(node.in_rank(2) == 1, "its values must be a pair");
+  const ir::Value& depth = node.input(1);
+  Shape dims = node.in_dims(0);
+  dims.insert(dims.begin() + params.axis, Dim(0));
+  Dim& length = dims[static_cast<size_t>(params.axis)];
+  if (depth.is_constant()) {
+    node.require(read_doubles(depth).size() == 1, "its depth must be a scalar");
+    length = static_cast<int64_t>(read_doubles(depth)[0]);
+  } else if (depth.elements && depth.elements->size() == 1) {
+    length = (*depth.elements)[0];
+  } else {
+    node.unsupported("its depth is computed from data; make it a constant");
+  }
+  Operation operation{OpKind::kOneHot, params, {node.cast(node.in(0), DType::kI64), node.in(2)}};
+  operation.results[0] = {node.in_type(2), settle_dims(node, dims)};
+  node.set(0, node.emit_one(std::move(operation)));
+}
+
+void trilu(NodeContext& node) {
+  TriluParams params;
+  params.upper = node.get_int("upper", 1) != 0 ? 1 : 0;
+  Dim k = 0;
+  if (node.has(1)) {
+    if (!node.elements(1) || node.elements(1)->size() != 1)
+      node.unsupported("'k' is computed from data; make it a constant");
+    k = (*node.elements(1))[0];
+  }
+  Operation operation{OpKind::kTrilu, params, {node.in(0)}, {k}};
+  node.set(0, node.emit_one(std::move(operation)));
+}
+
+// With a constant condition the elements kept are known: a Gather.
+void compress(NodeContext& node) {
+  if (!node.input(1).is_constant()) {
+    node.unsupported("its condition is computed at run time, so the size of its output depends on data");
+  }
+  ValueId x = node.in(0);
+  int axis = 0;
+  if (node.has_attribute("axis")) {
+    axis = node.normalize_axis(node.get_int("axis"), node.in_rank(0));
+  } else {
+    x = node.reshape(x, {ir::product(node.in_dims(0))});
+  }
+  std::vector<int64_t> kept;
+  const std::vector<int64_t> condition = read_ints(node.input(1));
+  for (size_t i = 0; i < condition.size(); ++i) {
+    if (condition[i] != 0) kept.push_back(static_cast<int64_t>(i));
+  }
+  const ValueId indices = node.ints(kept);
+  check_indices(node, indices, node.dims(x)[static_cast<size_t>(axis)]);
+  node.set(0, node.gather(x, indices, axis));
+}
+
+constexpr ImporterRow kRows[] = {
+    {"Compress", compress},
+    {"Gather", gather},
+    {"GatherElements", gather_elements},
+    {"GatherND", gather_nd},
+    {"OneHot", one_hot},
+    {"Scatter", scatter_elements},
+    {"ScatterElements", scatter_elements},
+    {"ScatterND", scatter_nd},
+    {"TopK", top_k},
+    {"Trilu", trilu},
+};
+
+}  // namespace
+
+ImporterTable selection_importers() { return kRows; }
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,427 @@
+#include "builder/onnx/shape_arithmetic.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "builder/onnx/runtime_operands.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+using Known = std::optional<KnownTensor>;
+using Operands = std::vector<KnownTensor>;
+
+int64_t count_of(const Shape& dims) {
+  int64_t count = 1;
+  for (const Dim& dim : dims) count *= dim.constant();
+  return count;
+}
+
+// ---- Element by element, with broadcasting
+
+Dim truncating_div(Dim a, Dim b) {
+  if (ir::range_of(a).min >= 0) return ir::floor_div(a, b);
+  // At most one of the two quotients is not 0.
+  return ir::floor_div(ir::max(a, 0), b) - ir::floor_div(ir::max(Dim(0) - a, 0), b);
+}
+
+// Nothing where the result is no expression.
+using ElementFunction = std::optional<Dim> (*)(const NodeContext& node, const std::vector<Dim>& args);
+
+bool positive(Dim dim) { return ir::range_of(dim).min >= 1; }
+
+std::optional<Dim> divide(const NodeContext&, const std::vector<Dim>& args) {
+  if (!positive(args[1])) return std::nullopt;
+  return truncating_div(args[0], args[1]);
+}
+
+std::optional<Dim> modulo(const NodeContext& node, const std::vector<Dim>& args) {
+  if (!positive(args[1])) return std::nullopt;
+  if (node.get_int("fmod") == 0) return ir::mod(args[0], args[1]);
+  return args[0] - truncating_div(args[0], args[1]) * args[1];
+}
+
+template <Dim (*function)(Dim, Dim)>
+std::optional<Dim> fold_left(const NodeContext&, const std::vector<Dim>& args) {
+  Dim result = args[0];
+  for (size_t i = 1; i < args.size(); ++i) result = function(result, args[i]);
+  return result;
+}
+
+std::optional<Dim> where(const NodeContext&, const std::vector<Dim>& args) {
+  if (args[0] == Dim(1)) return args[1];
+  if (args[0] == Dim(0)) return args[2];
+  return args[2] + args[0] * (args[1] - args[2]);
+}
+
+struct ElementRow {
+  ElementFunction function;
+  bool makes_bool = false;
+  int type_of = 0;  // the operand whose type the result has
+};
+
+const std::unordered_map<std::string, ElementRow>& element_rows() {
+  static const std::unordered_map<std::string, ElementRow> rows = {
+      {"Add", {fold_left < ir::operator+> } },
+       {"Sum", {fold_left < ir::operator+> } }, {"Sub", {fold_left<(ir::operator-)>}},
+        {"Mul",
+         {
+             fold_left < ir::operator*> } },
+         {"Min", {fold_left<ir::min>}}, {"Max", {fold_left<ir::max>}}, {"Div", {divide}}, {"Mod", {modulo}},
+         {"Neg", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return Dim(0) - a[0]; }}},
+         {"Abs", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
+            return ir::max(a[0], Dim(0) - a[0]);
+          }}},
+         {"Identity", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return a[0]; }}},
+         {"Equal", {fold_left<is_equal>, true}}, {"Less", {fold_left<is_less>, true}},
+         {"Greater",
+          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return is_less(a[1], a[0]); },
+           true}},
+         {"LessOrEqual",
+          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
+             return Dim(1) - is_less(a[1], a[0]);
+           },
+           true}},
+         {"GreaterOrEqual",
+          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
+             return Dim(1) - is_less(a[0], a[1]);
+           },
+           true}},
+         {"Not",
+          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return Dim(1) - a[0]; }, true}},
+         {"And", {fold_left < ir::operator*>, true}}, {"Or", {fold_left<ir::max>, true}}, {"Where", {where, false, 1}},
+        };
+  return rows;
+}
+
+// The element of a tensor that broadcasting puts at position `index` of `dims`.
+Dim broadcast_element(const KnownTensor& tensor, const Shape& dims, int64_t index) {
+  int64_t offset = 0, stride = 1;
+  for (size_t back = 1; back <= dims.size(); ++back) {
+    const int64_t length = dims[dims.size() - back].constant();
+    const int64_t at = index % length;
+    index /= length;
+    if (back > tensor.dims.size()) continue;
+    const int64_t own = tensor.dims[tensor.dims.size() - back].constant();
+    if (own != 1) offset += at * stride;
+    stride *= own;
+  }
+  return tensor.elements[static_cast<size_t>(offset)];
+}
+
+Known element_wise(const NodeContext& node, const ElementRow& row, const Operands& operands) {
+  KnownTensor result;
+  result.dtype = row.makes_bool ? DType::kBool : operands[static_cast<size_t>(row.type_of)].dtype;
+  for (const KnownTensor& operand : operands) {
+    while (result.dims.size() < operand.dims.size()) result.dims.insert(result.dims.begin(), Dim(1));
+    for (size_t back = 1; back <= operand.dims.size(); ++back) {
+      Dim& joined = result.dims[result.dims.size() - back];
+      const Dim own = operand.dims[operand.dims.size() - back];
+      if (joined == Dim(1)) joined = own;
+      if (own != joined && own != Dim(1)) return std::nullopt;  // the importer says what is wrong
+    }
+  }
+  const int64_t count = count_of(result.dims);
+  if (count > kMaxElements) return std::nullopt;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<Dim> args;
+    for (const KnownTensor& operand : operands) args.push_back(broadcast_element(operand, result.dims, i));
+    const std::optional<Dim> element = row.function(node, args);
+    if (!element) return std::nullopt;
+    result.elements.push_back(*element);
+  }
+  return result;
+}
+
+// ---- Selection and movement; all on tensors of rank 1 where they pick
+
+bool all_constant(const KnownTensor& tensor) {
+  return std::all_of(tensor.elements.begin(), tensor.elements.end(), [](const Dim& e) { return e.is_constant(); });
+}
+
+// Integers from an attribute of old opsets or an input of new ones.
+std::optional<std::vector<int64_t>> ints_of(const NodeContext& node, const Operands& operands, size_t input,
+                                            const char* attribute) {
+  if (node.has_attribute(attribute)) return node.get_ints(attribute);
+  if (input >= operands.size() || !all_constant(operands[input])) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const Dim& element : operands[input].elements) values.push_back(element.constant());
+  return values;
+}
+
+Known gather(const NodeContext& node, const Operands& operands) {
+  const KnownTensor &data = operands[0], &indices = operands[1];
+  if (data.dims.size() != 1 || !all_constant(indices) || node.get_int("axis") > 0) return std::nullopt;
+  KnownTensor result{data.dtype, indices.dims, {}};
+  const auto length = static_cast<int64_t>(data.elements.size());
+  for (const Dim& element : indices.elements) {
+    const int64_t index = element.constant() < 0 ? element.constant() + length : element.constant();
+    if (index < 0 || index >= length) {
+      node.invalid("index " + std::to_string(element.constant()) + " is out of range for " + std::to_string(length) +
+                   " elements");
+    }
+    result.elements.push_back(data.elements[static_cast<size_t>(index)]);
+  }
+  return result;
+}
+
+Known slice(const NodeContext& node, const Operands& operands) {
+  const KnownTensor& data = operands[0];
+  if (data.dims.size() != 1) return std::nullopt;
+  const auto starts = ints_of(node, operands, 1, "starts"), ends = ints_of(node, operands, 2, "ends");
+  if (!starts || !ends || starts->size() != 1 || ends->size() != 1) return std::nullopt;
+  int64_t step = 1;
+  if (operands.size() > 4) {
+    if (!all_constant(operands[4]) || operands[4].elements.size() != 1) return std::nullopt;
+    step = operands[4].elements[0].constant();
+  }
+  if (step == 0) return std::nullopt;
+  const auto length = static_cast<int64_t>(data.elements.size());
+  const int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? length : length - 1;
+  const auto clamp = [&](int64_t at) {
+    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, lowest, highest);
+  };
+  KnownTensor result{data.dtype, {}, {}};
+  const int64_t end = clamp((*ends)[0]);
+  for (int64_t at = clamp((*starts)[0]); step > 0 ? at < end : at > end; at += step) {
+    result.elements.push_back(data.elements[static_cast<size_t>(at)]);
+    if (step > length || step < -length) break;
+  }
+  result.dims = {static_cast<int64_t>(result.elements.size())};
+  return result;
+}
+
+Known concat(const NodeContext&, const Operands& operands) {
+  KnownTensor result{operands[0].dtype, {}, {}};
+  for (const KnownTensor& operand : operands) {
+    if (operand.dims.size() != 1) return std::nullopt;
+    result.elements.insert(result.elements.end(), operand.elements.begin(), operand.elements.end());
+  }
+  if (static_cast<int64_t>(result.elements.size()) > kMaxElements) return std::nullopt;
+  result.dims = {static_cast<int64_t>(result.elements.size())};
+  return result;
+}
+
+Known cast(const NodeContext& node, const Operands& operands) {
+  const std::optional<DType> to = dtype_of_onnx(static_cast<int32_t>(node.get_int("to")));
+  if (!to || is_float(*to)) return std::nullopt;
+  KnownTensor result = operands[0];
+  result.dtype = *to;
+  if (*to == DType::kBool) {
+    for (Dim& element : result.elements) element = Dim(1) - is_equal(element, 0);
+  }
+  return result;
+}
+
+Known squeeze(const NodeContext& node, const Operands& operands) {
+  KnownTensor result = operands[0];
+  const bool all = operands.size() < 2 && !node.has_attribute("axes");
+  const auto axes = ints_of(node, operands, 1, "axes");
+  if (!all && !axes) return std::nullopt;
+  const auto rank = static_cast<int64_t>(result.dims.size());
+  Shape dims;
+  for (int64_t i = 0; i < rank; ++i) {
+    const bool named =
+        axes && std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return a == i || a + rank == i; });
+    if (all ? result.dims[static_cast<size_t>(i)] != Dim(1) : !named)
+      dims.push_back(result.dims[static_cast<size_t>(i)]);
+  }
+  if (count_of(dims) != count_of(result.dims)) return std::nullopt;
+  result.dims = dims;
+  return result;
+}
+
+Known unsqueeze(const NodeContext& node, const Operands& operands) {
+  KnownTensor result = operands[0];
+  auto axes = ints_of(node, operands, 1, "axes");
+  if (!axes) return std::nullopt;
+  const auto rank = static_cast<int64_t>(result.dims.size() + axes->size());
+  for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes->begin(), axes->end());
+  for (const int64_t axis : *axes) {
+    if (axis < 0 || axis > static_cast<int64_t>(result.dims.size())) return std::nullopt;
+    result.dims.insert(result.dims.begin() + axis, Dim(1));
+  }
+  return result;
+}
+
+Known reshape(const NodeContext& node, const Operands& operands) {
+  KnownTensor result = operands[0];
+  const auto shape = ints_of(node, operands, 1, "shape");
+  if (!shape) return std::nullopt;
+  const auto count = static_cast<int64_t>(result.elements.size());
+  if (shape->empty() && count == 1) {
+    result.dims = {};
+  } else if (shape->size() == 1 && ((*shape)[0] == -1 || (*shape)[0] == count)) {
+    result.dims = {count};
+  } else {
+    return std::nullopt;
+  }
+  return result;
+}
+
+// ---- Making
+
+Known constant_of_shape(const NodeContext& node, const Operands& operands) {
+  if (!all_constant(operands[0])) return std::nullopt;
+  KnownTensor result{DType::kF32, {}, {}};
+  const onnx::AttributeProto* attribute = node.attribute("value");
+  if (attribute == nullptr) return std::nullopt;
+  const ir::Tensor tensor = read_tensor(attribute->t(), "value");
+  if (is_float(tensor.dtype) || tensor.dtype == DType::kU64) return std::nullopt;
+  int64_t count = 1;
+  for (const Dim& dim : operands[0].elements) {
+    if (dim.constant() < 0 || dim.constant() > kMaxElements) return std::nullopt;
+    count *= dim.constant();
+    result.dims.push_back(dim);
+  }
+  if (count > kMaxElements) return std::nullopt;
+  ir::Value one;
+  one.dtype = result.dtype = tensor.dtype;
+  one.constant = std::make_shared<const ir::Bytes>(tensor.data);
+  result.elements.assign(static_cast<size_t>(count), Dim(read_ints(one).at(0)));
+  return result;
+}
+
+Known expand(const NodeContext&, const Operands& operands) {
+  if (!all_constant(operands[1]) || operands[0].elements.size() != 1) return std::nullopt;
+  KnownTensor result{operands[0].dtype, {}, {}};
+  int64_t count = 1;
+  for (const Dim& dim : operands[1].elements) {
+    if (dim.constant() < 0 || dim.constant() > kMaxElements) return std::nullopt;
+    count *= dim.constant();
+    result.dims.push_back(dim);
+  }
+  if (count > kMaxElements || result.dims.size() < operands[0].dims.size()) return std::nullopt;
+  result.elements.assign(static_cast<size_t>(count), operands[0].elements[0]);
+  return result;
+}
+
+Known range(const NodeContext&, const Operands& operands) {
+  const Dim start = operands[0].elements[0], limit = operands[1].elements[0], delta = operands[2].elements[0];
+  if (!delta.is_constant() || delta.constant() <= 0) return std::nullopt;
+  const Dim count = ir::max(ir::ceil_div(limit - start, delta), 0);
+  if (!count.is_constant() || count.constant() > kMaxElements) return std::nullopt;
+  KnownTensor result{operands[0].dtype, {count}, {}};
+  for (int64_t i = 0; i < count.constant(); ++i) result.elements.push_back(start + Dim(i) * delta);
+  return result;
+}
+
+template <Dim (*function)(Dim, Dim)>
+Known reduce(const NodeContext& node, const Operands& operands) {
+  const KnownTensor& data = operands[0];
+  const auto axes = ints_of(node, operands, 1, "axes");
+  if (data.dims.size() != 1 || data.elements.empty() || (operands.size() > 1 && !axes)) return std::nullopt;
+  if (axes && axes->empty() && node.get_int("noop_with_empty_axes") != 0) return data;
+  KnownTensor result{data.dtype, {}, {}};
+  Dim total = data.elements[0];
+  for (size_t i = 1; i < data.elements.size(); ++i) total = function(total, data.elements[i]);
+  result.elements = {total};
+  if (node.get_int("keepdims", 1) != 0) result.dims = {1};
+  return result;
+}
+
+using TensorFunction = Known (*)(const NodeContext& node, const Operands& operands);
+
+const std::unordered_map<std::string, TensorFunction>& tensor_functions() {
+  static const std::unordered_map<std::string, TensorFunction> functions = {
+      {"Gather", gather}, {"Slice", slice}, {"Concat", concat}, {"Cast", cast}, {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze}, {"Reshape", reshape}, {"ConstantOfShape", constant_of_shape}, {"Expand", expand},
+      {"Range", range},
+      {"ReduceProd", reduce < ir::operator*> },
+       {
+           "ReduceSum",
+           reduce < ir::operator+> },
+           {"ReduceMax", reduce<ir::max>},
+           {"ReduceMin", reduce<ir::min>},
+      };
+  return functions;
+}
+
+// One piece an output, in order, of a tensor of rank 1.
+std::optional<std::vector<KnownTensor>> split(const NodeContext& node, const Operands& operands) {
+  const KnownTensor& data = operands[0];
+  if (data.dims.size() != 1) return std::nullopt;
+  const auto outputs = static_cast<int64_t>(node.output_count()), length = static_cast<int64_t>(data.elements.size());
+  std::vector<int64_t> sizes;
+  if (operands.size() > 1 || node.has_attribute("split")) {
+    const auto given = ints_of(node, operands, 1, "split");
+    if (!given) return std::nullopt;
+    sizes = *given;
+  } else {
+    const int64_t piece = (length + outputs - 1) / outputs;
+    for (int64_t i = 0; i < outputs; ++i) sizes.push_back(std::clamp<int64_t>(length - i * piece, 0, piece));
+  }
+  std::vector<KnownTensor> results;
+  int64_t begin = 0;
+  for (const int64_t size : sizes) {
+    if (size < 0 || begin + size > length) return std::nullopt;
+    results.push_back({data.dtype, {size}, Shape(data.elements.begin() + begin, data.elements.begin() + begin + size)});
+    begin += size;
+  }
+  if (begin != length || static_cast<int64_t>(sizes.size()) != outputs) return std::nullopt;
+  return results;
+}
+
+std::optional<Operands> known_operands(const NodeContext& node) {
+  Operands operands;
+  for (const ValueId id : node.ins()) {
+    if (id == ir::kNone) return std::nullopt;
+    const ir::Value& value = node.value(id);
+    if (!value.elements) return std::nullopt;
+    operands.push_back({value.dtype, value.dims, *value.elements});
+  }
+  return operands;
+}
+
+}  // namespace
+
+std::optional<std::vector<KnownTensor>> shape_arithmetic(const NodeContext& node) {
+  const std::string& op = node.node().op_type();
+  const auto row = element_rows().find(op);
+  const auto function = tensor_functions().find(op);
+  if (row == element_rows().end() && function == tensor_functions().end() && op != "Split") return std::nullopt;
+  const std::optional<Operands> operands = known_operands(node);
+  if (!operands || operands->empty()) return std::nullopt;
+  if (op == "Split") return split(node, *operands);
+  Known result =
+      row != element_rows().end() ? element_wise(node, row->second, *operands) : function->second(node, *operands);
+  if (!result) return std::nullopt;
+  return std::vector<KnownTensor>{std::move(*result)};
+}
+
+std::vector<int> shape_operands(const std::string& op) {
+  static const std::unordered_map<std::string, std::vector<int>> operands = {
+      {"Reshape", {1}},
+      {"Expand", {1}},
+      {"Slice", {1, 2, 3, 4}},
+      {"Pad", {1, 3}},
+      {"Tile", {1}},
+      {"Range", {0, 1, 2}},
+      {"TopK", {1}},
+      {"ConstantOfShape", {0}},
+      {"Squeeze", {1}},
+      {"Unsqueeze", {1}},
+      {"Split", {1}},
+      {"Resize", {3}},
+      {"OneHot", {1}},
+      {"Trilu", {1}},
+      {"CumSum", {1}},
+      {"CenterCropPad", {1}},
+      {"ReduceSum", {1}},
+      {"ReduceMax", {1}},
+      {"ReduceMin", {1}},
+      {"ReduceMean", {1}},
+      {"ReduceProd", {1}},
+      {"ReduceL1", {1}},
+      {"ReduceL2", {1}},
+      {"ReduceLogSum", {1}},
+      {"ReduceLogSumExp", {1}},
+      {"ReduceSumSquare", {1}},
+  };
+  const auto found = operands.find(op);
+  return found == operands.end() ? std::vector<int>{} : found->second;
+}
+
+}  // namespace planwright::builder::importer
