@@ -169,17 +169,13 @@ std::optional<Deviation> normalised_by(ir::Graph& graph, const ir::Node& node) {
   if (!op || op->operands.size() != 2 || op->operands[0].value == kNone || op->operands[1].value == kNone) {
     return std::nullopt;
   }
-  std::optional<Deviation> deviation;
-  if (op->op == PwOp::kDiv) {
-    deviation = deviation_of(graph, op->operands[1].value);
-    if (deviation && deviation->centred != op->operands[0].value) return std::nullopt;
-  } else if (op->op == PwOp::kMul) {
-    for (size_t side : {size_t{1}, size_t{0}}) {
-      if (!deviation) deviation = inverse_deviation_of(graph, op->operands[side].value);
-      if (deviation && deviation->centred != op->operands[1 - side].value) deviation.reset();
-    }
+  for (const size_t side : {size_t{1}, size_t{0}}) {
+    std::optional<Deviation> deviation;
+    if (op->op == PwOp::kDiv && side == 1) deviation = deviation_of(graph, op->operands[1].value);
+    if (op->op == PwOp::kMul) deviation = inverse_deviation_of(graph, op->operands[side].value);
+    if (deviation && deviation->centred == op->operands[1 - side].value) return deviation;
   }
-  return deviation;
+  return std::nullopt;
 }
 
 // A constant that the operator can take as scale or bias: it broadcasts along the normalised axes only.
@@ -209,34 +205,34 @@ void take_scale_and_bias(ir::Graph& graph, const ir::Shape& dims, int axis, Part
   }
 }
 
+// Makes `node` and the parts before it a LayerNorm of `x`.
+bool make_layer_norm(ir::Graph& graph, ir::Node& node, ValueId x, bool rms, Parts parts, const Deviation& deviation) {
+  const ir::Shape& dims = graph.value(x).dims;
+  const std::optional<int> axis = trailing_axes(deviation.axes, static_cast<int>(dims.size()));
+  if (!axis || graph.value(x).dtype != DType::kF32) return false;
+  parts.push_back(&node);
+  std::vector<ValueId> inputs{x};
+  take_scale_and_bias(graph, dims, *axis, &parts, &inputs);
+  if (!closed(graph, parts)) return false;
+  replace_parts(graph, parts, OpKind::kLayerNorm,
+                LayerNormParams{*axis, rms ? 1 : 0, static_cast<float>(deviation.epsilon)}, inputs);
+  return true;
+}
+
 bool match_layer_norm(ir::Graph& graph, ir::Node& node) {
   const std::optional<Deviation> deviation = normalised_by(graph, node);
   if (!deviation) return false;
-  LayerNormParams params;
-  params.epsilon = static_cast<float>(deviation->epsilon);
-  params.rms = 1;
-  ValueId x = deviation->centred;
-  Parts parts = deviation->parts;
   const std::optional<OneOp> centred = op_with(graph, deviation->centred, PwOp::kSub);
   if (centred && centred->operands[1].value != kNone) {
     const ir::Node* mean = reduction(graph, centred->operands[1].value, ReduceKind::kMean);
     if (mean != nullptr && mean->inputs[0] == centred->operands[0].value &&
         mean->as<ReduceParams>().axes == deviation->axes) {
-      params.rms = 0;
-      x = mean->inputs[0];
+      Parts parts = deviation->parts;
       parts.insert(parts.begin(), {mean, centred->node});
+      if (make_layer_norm(graph, node, mean->inputs[0], false, parts, *deviation)) return true;
     }
   }
-  const ir::Shape& dims = graph.value(x).dims;
-  const std::optional<int> axis = trailing_axes(deviation->axes, static_cast<int>(dims.size()));
-  if (!axis || graph.value(x).dtype != DType::kF32) return false;
-  params.axis = *axis;
-  parts.push_back(&node);
-  std::vector<ValueId> inputs{x};
-  take_scale_and_bias(graph, dims, *axis, &parts, &inputs);
-  if (!closed(graph, parts)) return false;
-  replace_parts(graph, parts, OpKind::kLayerNorm, params, inputs);
-  return true;
+  return make_layer_norm(graph, node, deviation->centred, true, deviation->parts, *deviation);
 }
 
 }  // namespace
