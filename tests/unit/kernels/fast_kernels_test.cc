@@ -154,6 +154,37 @@ KernelCase pool(Rng& rng) {
   return c;
 }
 
+// Up and down by any factor, or by a scale that does not quite give the output's length.
+KernelCase resize(Rng& rng) {
+  Dims x = {random_int(rng, 1, 2), random_int(rng, 1, 70)};
+  const int64_t spatial = random_int(rng, 1, 3), longest = 18 / (spatial * spatial);
+  for (int64_t axis = 0; axis < spatial; ++axis) x.push_back(random_int(rng, 1, longest));
+  ResizeParams params;
+  params.mode = static_cast<ResizeMode>(random_int(rng, 0, 2));
+  params.rounding = static_cast<ResizeRounding>(random_int(rng, 0, 3));
+  const ResizeCoordinates coordinates[] = {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kPytorchHalfPixel,
+                                           ResizeCoordinates::kAsymmetric, ResizeCoordinates::kAlignCorners,
+                                           ResizeCoordinates::kHalfPixelSymmetric};
+  params.coordinates = coordinates[random_int(rng, 0, 4)];
+  params.exclude_outside = params.mode == ResizeMode::kCubic && coin(rng);
+  Dims y = x;
+  for (size_t axis = 2; axis < x.size(); ++axis) {
+    if (coin(rng)) {
+      y[axis] = random_int(rng, 1, 2 * longest);
+    } else {
+      params.scale[axis] = 0.25 * static_cast<double>(random_int(rng, 4, 12));
+      y[axis] = static_cast<int64_t>(params.scale[axis] * static_cast<double>(x[axis]));
+    }
+  }
+  std::vector<int> order = {0};
+  for (size_t axis = 2; axis < x.size(); ++axis) order.push_back(static_cast<int>(axis));
+  order.push_back(1);
+  KernelCase c = KernelCase::of(
+      OpKind::kResize, {TestTensor::random(rng, DType::kF32, x, strides_of(x, order, random_int(rng, 0, 3)))},
+      {TestTensor(DType::kF32, y, strides_of(y, order, random_int(rng, 0, 3)))});
+  return c.with(params);
+}
+
 KernelCase reduce(Rng& rng) {
   const Dims x = {random_int(rng, 1, 3), random_int(rng, 1, 40), random_int(rng, 1, 6), random_int(rng, 1, 50)};
   ReduceParams params;
@@ -297,6 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"Pointwise", OpKind::kPointwise, pointwise, {1e-6, 1e-6, 0}, {"pointwise_f32"}},
                       Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
+                      Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
                       Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
                       Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},
                       Generator{"LayerNorm", OpKind::kLayerNorm, layer_norm, {1e-4, 1e-4, 0}, {"layer_norm_f32"}},
