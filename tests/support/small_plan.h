@@ -9,6 +9,7 @@
 
 #include "planfmt/plan_model.h"
 #include "tactics/kernels/op.h"
+#include "tactics/kernels/params.h"
 #include "tactics/kernels/program.h"
 
 namespace planwright::tests {
@@ -147,6 +148,48 @@ inline PlanBuilder matmul_relu_plan() {
   builder.plan.guards.push_back(
       {false, builder.expression(ExprOp::kMul, half, builder.constant(2)), at_most, "matmul", "rows come in pairs"});
   return builder;
+}
+
+template <typename Params>
+std::vector<std::byte> params_bytes(const Params& params) {
+  return bytes_of(std::vector<Params>{params});
+}
+
+// Most of what a plan can hold, n from 1 to 8, tuned at 4: optional operands, two outputs, indices, scratch, a
+// workspace, two parts of one buffer, scalars. x[n,8] is normalised; y is a convolution over the three largest of each
+// row and the two that `picks` names; `places` says where the largest are.
+inline PlanBuilder many_steps_plan() {
+  PlanBuilder b;
+  const uint32_t n = b.symbol(0, 0, 1, 8);
+  const uint32_t zero = b.constant(0), one = b.constant(1), two = b.constant(2), three = b.constant(3),
+                 five = b.constant(5), eight = b.constant(8);
+  const int32_t x = b.input("x", DType::kF32, {n, eight}, {1, 8}, {4, 8}, {8, 8});
+  const int32_t picks = b.input("picks", DType::kI64, {n, two}, {1, 2}, {4, 2}, {8, 2});
+  const int32_t y = b.output("y", DType::kF32, {n, two, five});
+  const int32_t places = b.output("places", DType::kI64, {n, three});
+  const int32_t normal = b.dense(b.arena(8 * 8 * 4), DType::kF32, {n, eight}, "normal");
+  b.step("reference_layer_norm", OpKind::kLayerNorm, {x, -1, -1}, {normal}, "norm").params =
+      params_bytes(LayerNormParams{.axis = 1, .rms = 0, .epsilon = 1e-5f});
+
+  const uint32_t joined = b.arena(8 * 5 * 4);
+  b.program().tensors.push_back({joined, DType::kF32, {n, three}, {five, one}, zero, "largest"});
+  const auto largest = static_cast<int32_t>(b.program().tensors.size()) - 1;
+  b.program().tensors.push_back({joined, DType::kF32, {n, two}, {five, one}, three, "picked"});
+  const auto picked = static_cast<int32_t>(b.program().tensors.size()) - 1;
+  const int32_t where = b.dense(b.arena(8 * 3 * 8), DType::kI64, {n, three}, "where");
+  b.program().scratch_per_worker = 64;
+  b.step("reference_top_k", OpKind::kTopK, {normal}, {largest, where}, "topk").params =
+      params_bytes(TopKParams{.axis = 1, .largest = 1, .sorted = 1});
+  b.step("reference_gather_elements", OpKind::kGatherElements, {normal, picks}, {picked}, "pick").params =
+      params_bytes(GatherElementsParams{.axis = 1});
+
+  const int32_t row = b.dense(joined, DType::kF32, {n, one, five}, "row");
+  const int32_t w = b.weights<float>(DType::kF32, {two, one, three}, {1, 1, 1, 0, 1, 0});
+  planfmt::StepModel& conv = b.step("reference_conv", OpKind::kConv, {row, w}, {y}, "conv");
+  conv.params = params_bytes(ConvParams{.spatial = 1, .group = 1, .stride = {1, 1, 1}, .dilation = {1, 1, 1}});
+  conv.scalars = {one};
+  b.step("reference_copy", OpKind::kCopy, {where}, {places}, "places").workspace = static_cast<int32_t>(b.arena(256));
+  return b;
 }
 
 }  // namespace planwright::tests

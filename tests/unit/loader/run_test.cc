@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cmath>
 
 #include "planfmt/write.h"
 #include "planwright/planwright.h"
@@ -59,6 +59,46 @@ TEST(Run, GivesTheSameFromAMapAReadFileAndMemory) {
     results.push_back(y);
   }
   EXPECT_THAT(results, testing::Each(ElementsAre(20, 10, 0)));
+}
+
+TEST(Run, GoesThroughEveryKindOfStep) {
+  Loaded loaded(tests::many_steps_plan().plan);
+  // The row 0..7 normalised is (i - 3.5) / 2.2913; its largest are the last three.
+  const std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int64_t> picks = {0, -1};
+  std::vector<float> y(10);
+  std::vector<int64_t> places(3);
+  loaded.set_shape("x", {1, 8});
+  loaded.set_shape("picks", {1, 2});
+  loaded.bind("x", x);
+  loaded.bind("picks", picks);
+  loaded.bind("y", y);
+  loaded.bind("places", places);
+  ASSERT_EQ(pw_context_run(loaded.context()), PW_OK) << pw_last_error();
+  EXPECT_THAT(places, ElementsAre(7, 6, 5));
+  const float unit = 1 / std::sqrt(5.25f + 1e-5f);
+  const float row[] = {3.5f * unit, 2.5f * unit, 1.5f * unit, -3.5f * unit, 3.5f * unit};
+  for (int i = 0; i < 5; ++i) {
+    const float left = i > 0 ? row[i - 1] : 0, right = i < 4 ? row[i + 1] : 0;
+    EXPECT_NEAR(y[static_cast<size_t>(i)], left + row[i] + right, 1e-5f) << i;
+    EXPECT_NEAR(y[static_cast<size_t>(5 + i)], row[i], 1e-5f) << i;
+  }
+}
+
+TEST(Run, AnIndexOutOfRangeIsThePreconditionOfItsLayer) {
+  Loaded loaded(tests::many_steps_plan().plan);
+  const std::vector<float> x(8);
+  const std::vector<int64_t> picks = {0, 8};
+  std::vector<float> y(10);
+  std::vector<int64_t> places(3);
+  loaded.set_shape("x", {1, 8});
+  loaded.set_shape("picks", {1, 2});
+  loaded.bind("x", x);
+  loaded.bind("picks", picks);
+  loaded.bind("y", y);
+  loaded.bind("places", places);
+  EXPECT_EQ(pw_context_run(loaded.context()), PW_PRECONDITION);
+  EXPECT_THAT(pw_last_error(), HasSubstr("layer pick: "));
 }
 
 TEST(Run, UsesTheCallersThreadsAndArena) {
