@@ -96,7 +96,7 @@ void check_arena(const builder::BuildResult& built, const EngineOptions& options
 }
 
 int run_main(int argc, char** argv) {
-  const std::optional<EngineOptions> parsed = parse_options(argc, argv);
+  const std::optional<EngineOptions> parsed = parse_build_options(argc, argv);
   if (!parsed) return kExitPassed;
   const EngineOptions& options = *parsed;
   Progress progress(options.quiet, options.verbose);

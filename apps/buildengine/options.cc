@@ -154,7 +154,7 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 
 }  // namespace
 
-std::optional<EngineOptions> parse_options(int argc, char** argv) {
+std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
   std::string isa = "native", pools;

@@ -24,7 +24,7 @@ struct EngineOptions {
 };
 
 // Throws UsageError, or Error(kIncompatible) for an --isa that this CPU cannot time; nothing after --help or --version.
-std::optional<EngineOptions> parse_options(int argc, char** argv);
+std::optional<EngineOptions> parse_build_options(int argc, char** argv);
 
 }  // namespace planwright::apps
 

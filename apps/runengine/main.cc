@@ -56,7 +56,7 @@ void measure_and_report(const pw::Engine& engine, const RunOptions& options, Ten
 }
 
 int run_main(int argc, char** argv) {
-  const std::optional<RunOptions> parsed = parse_options(argc, argv);
+  const std::optional<RunOptions> parsed = parse_run_options(argc, argv);
   if (!parsed) return kExitPassed;
   const RunOptions& options = *parsed;
   const pw::Engine engine(options.engine);  // verifies every byte

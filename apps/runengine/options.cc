@@ -27,7 +27,7 @@ const std::vector<KnownFlag> kNotHere = {
 
 }  // namespace
 
-std::optional<RunOptions> parse_options(int argc, char** argv) {
+std::optional<RunOptions> parse_run_options(int argc, char** argv) {
   RunOptions options;
   InferenceOptions& inference = options.inference;
   std::string shapes, inputs;

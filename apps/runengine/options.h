@@ -36,7 +36,7 @@ struct RunOptions {
 };
 
 // Throws UsageError; nothing after --help or --version was printed.
-std::optional<RunOptions> parse_options(int argc, char** argv);
+std::optional<RunOptions> parse_run_options(int argc, char** argv);
 
 }  // namespace planwright::apps
 

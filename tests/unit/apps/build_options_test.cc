@@ -1,0 +1,121 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/buildengine/options.h"
+#include "schemas/types/error.h"
+#include "tactics/kernels/cpu.h"
+#include "tests/unit/apps/command_lines.h"
+
+namespace planwright::apps {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+EngineOptions parse(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {"--onnx=model.onnx", "--saveEngine=model.engine"});
+  CommandLine line(flags);
+  return parse_build_options(line.argc(), line.argv()).value();
+}
+
+std::string refusal(const std::vector<std::string>& flags) {
+  return usage_error([&] { parse(flags); });
+}
+
+TEST(BuildOptions, HaveTheDocumentedDefaults) {
+  const EngineOptions options = parse({});
+  EXPECT_EQ(options.search.optimization_level, 3);
+  EXPECT_EQ(options.search.avg_timing, 8);
+  EXPECT_EQ(options.search.isa, detect_isa());
+  EXPECT_EQ(options.search.workspace_limit, UINT64_MAX);
+  EXPECT_GE(options.search.threads, 1);
+  EXPECT_EQ(options.profiles.size(), 1u);
+  EXPECT_FALSE(options.has_shapes);
+}
+
+TEST(BuildOptions, ShapeFlagsBelongToTheProfileBeforeThem) {
+  const EngineOptions options =
+      parse({"--minShapes=x:1", "--maxShapes=x:4", "--profile=1", "--shapes=x:8", "--profile=0", "--optShapes=x:2"});
+  ASSERT_EQ(options.profiles.size(), 2u);
+  EXPECT_THAT(options.profiles[0].min[0].dims, ElementsAre(1));
+  EXPECT_THAT(options.profiles[0].opt[0].dims, ElementsAre(2));
+  EXPECT_THAT(options.profiles[0].max[0].dims, ElementsAre(4));
+  EXPECT_THAT(options.profiles[1].fixed[0].dims, ElementsAre(8));
+  EXPECT_TRUE(options.has_shapes);
+}
+
+TEST(BuildOptions, ProfileIndicesAreContiguous) {
+  EXPECT_THAT(refusal({"--shapes=x:1", "--profile=2", "--shapes=x:2"}), HasSubstr("--profile=2 without --profile=1"));
+}
+
+TEST(BuildOptions, PoolsAreCapsInMebibytesOrWithASuffix) {
+  const EngineOptions options = parse({"--memPoolSize=workspace:1.5,arena:2G"});
+  EXPECT_EQ(options.search.workspace_limit, 3u << 19);
+  EXPECT_EQ(options.arena_limit, uint64_t{2} << 30);
+  EXPECT_THAT(refusal({"--memPoolSize=dlaSRAM:1"}), HasSubstr("there are workspace and arena"));
+  EXPECT_THAT(refusal({"--memPoolSize=workspace:much"}), HasSubstr("'much' is no size"));
+}
+
+TEST(BuildOptions, TacticSourcesAreSwitchedByName) {
+  EXPECT_THAT(parse({}).search.excluded_sources, ElementsAre());
+  EXPECT_THAT(refusal({"--tacticSources=-nothing"}), HasSubstr("there is no source 'nothing'"));
+  EXPECT_THAT(refusal({"--tacticSources=gemm"}), HasSubstr("write +NAME or -NAME"));
+  EXPECT_THAT(refusal({"--tacticSources=-reference"}), HasSubstr("last resort"));
+}
+
+TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
+  EXPECT_EQ(parse({"--isa=baseline"}).search.isa, Isa::kBaseline);
+  EXPECT_THAT(refusal({"--isa=sse9"}), HasSubstr("none of native"));
+  EXPECT_THAT(refusal({"--isa=avx2+avx512"}), HasSubstr("not built yet"));
+}
+
+TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
+  for (const char* flag : {"--fp16",
+                           "--bf16",
+                           "--int8",
+                           "--int8=perfOnly",
+                           "--best",
+                           "--calibData=x",
+                           "--calibrator=entropy",
+                           "--calib=x",
+                           "--evalData=x",
+                           "--maxDrop=1%",
+                           "--weightOnly=int8",
+                           "--layerPrecisions=x:fp16",
+                           "--layerOutputTypes=x:fp16",
+                           "--precisionConstraints=obey",
+                           "--errorOnTimingCacheMiss",
+                           "--budget=60s",
+                           "--contexts=2",
+                           "--maxTactics=3",
+                           "--algorithms=winograd",
+                           "--device=cuda",
+                           "--stripWeights",
+                           "--refitFromOnnx",
+                           "--plugins=x.so",
+                           "--exportGraph=x.svg",
+                           "--report=x.html",
+                           "--explain",
+                           "--explain=conv1",
+                           "--verifyReproducible",
+                           "--logFormat=json"}) {
+    const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
+    EXPECT_THAT(refusal({flag}), testing::StartsWith(name + " is not available: ")) << flag;
+  }
+}
+
+TEST(BuildOptions, ADryRunTimesNothingAndNeedsNoTarget) {
+  CommandLine line({"--onnx=model.onnx", "--dryRun"});
+  const EngineOptions options = parse_build_options(line.argc(), line.argv()).value();
+  EXPECT_EQ(options.search.optimization_level, 0);
+  EXPECT_TRUE(options.dry_run);
+}
+
+TEST(BuildOptions, WhatIsMissingIsNamed) {
+  CommandLine no_model({"--saveEngine=x"}), no_target({"--onnx=x"});
+  EXPECT_THAT(usage_error([&] { parse_build_options(no_model.argc(), no_model.argv()); }), HasSubstr("--onnx"));
+  EXPECT_THAT(usage_error([&] { parse_build_options(no_target.argc(), no_target.argv()); }), HasSubstr("--saveEngine"));
+}
+
+}  // namespace
+}  // namespace planwright::apps
