@@ -15,8 +15,11 @@ namespace {
 // three kernels some twenty candidates, which the race (timing.cc) gets through in its time budget.
 constexpr int kTacticsPerKernel[] = {1, 1, 4, 8, 16, 64};
 constexpr int kMaxTacticsPerKernel = 64;
+// How many tiers below the best one that can run a step are tried besides it. AVX2 beats AVX-512 now and then (short
+// rows, a lower clock); vectors of a quarter of the length never do.
+constexpr int kLowerTiers[] = {kIsaCount, 0, 1, 1, kIsaCount, kIsaCount};
 
-int tactics_per_kernel(int optimization_level) { return kTacticsPerKernel[std::clamp(optimization_level, 0, 5)]; }
+int by_level(const int (&table)[6], int optimization_level) { return table[std::clamp(optimization_level, 0, 5)]; }
 
 bool is_excluded(const char* kernel, const std::vector<std::string>& sources) {
   const std::string_view name(kernel);
@@ -81,6 +84,22 @@ class CandidateList {
     }
   }
 
+  // Leaves out tiers that cannot win. Kernels without vectors (kReference) are no such tier: theirs is not the CPU's
+  // arithmetic but moving memory, or being the last resort.
+  void drop_low_tiers() {
+    int best = 0;
+    for (const Candidate& candidate : list_) best = std::max(best, static_cast<int>(candidate.kernel->isa));
+    const int lowest = best - by_level(kLowerTiers, options_.optimization_level);
+    const KernelDescriptor* last = nullptr;
+    std::erase_if(list_, [&](const Candidate& candidate) {
+      const KernelDescriptor& kernel = *candidate.kernel;
+      if (kernel.isa == Isa::kReference || static_cast<int>(kernel.isa) >= lowest) return false;
+      if (&kernel != last) refuse(kernel, "of a lower instruction set; tried from --builderOptimizationLevel=4 on");
+      last = &kernel;
+      return true;
+    });
+  }
+
   std::vector<Candidate> take() { return std::move(list_); }
 
  private:
@@ -92,7 +111,7 @@ class CandidateList {
       count = kernel.tactics(args_of(spec_, {}, &views), list, kMaxTacticsPerKernel);
     }
     if (count == 0) return {TacticParams{}};
-    return {list, list + std::min(count, tactics_per_kernel(options_.optimization_level))};
+    return {list, list + std::min(count, by_level(kTacticsPerKernel, options_.optimization_level))};
   }
 
   void refuse(const KernelDescriptor& kernel, std::string reason) {
@@ -121,6 +140,7 @@ std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const 
     }
   }
   list.consider(reference);
+  list.drop_low_tiers();
   return list.take();
 }
 

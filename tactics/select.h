@@ -34,8 +34,8 @@ struct Refusal {
   std::string reason;
 };
 
-// Every tactic that can run the step at `spec` and at each of `corners` (the same step at other dims of its profile),
-// best guess first, the reference kernel last. `refusals` may be null.
+// The tactics that can run the step at `spec` and at each of `corners` (the same step at other dims of its profile) and
+// that are worth trying at the optimisation level, best guess first, the reference kernel last. `refusals` may be null.
 std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const StepSpec*>& corners,
                                   const SearchOptions& options, std::vector<Refusal>* refusals);
 
