@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace planwright::tactics {
 namespace {
 
-// How much slower than the best a contestant may be after so many runs before it drops out. The first run may have met
-// an interrupt, so its bound is wide; most lists have one or two contestants within 10 % of the best.
-constexpr double kSlack[] = {3.0, 1.5, 1.25, 1.1};
+// How much slower than the best a contestant may be after so many runs before it drops out. The first run of a
+// contestant may take ten times what the others do (cold page tables, a clock that steps), so bounds narrow slowly;
+// most lists have one or two contestants within 10 % of the best.
+constexpr double kSlack[] = {10.0, 2.0, 1.5, 1.25};
+constexpr double kLeastSlack = 1.1;
 // Of fewer runs the shortest counts, not the median, which one interrupted run still moves.
 constexpr int kFewestForMedian = 5;
 // Where runs are long, three tell more than 10 % apart, and there is no time for more.
 constexpr double kSlackOutOfTime = 1.03;
 constexpr int kFewestRuns = 3;
+static_assert(std::size(kSlack) == kFewestForMedian - 1);
 // Contestants that stay within the noise of each other get up to so many times the runs asked for.
 constexpr int kExtraRounds = 4;
 // The spread is noise, not a licence: a tactic 5 % slower is never taken for its low index.
@@ -62,15 +66,21 @@ class Race {
   }
 
   void drop_the_slow(int round) {
-    double slack = kSlack[std::min<size_t>(static_cast<size_t>(round) - 1, std::size(kSlack) - 1)];
-    if (round >= kFewestRuns && budgets_spent() > 1) slack = kSlackOutOfTime;
     double fastest = estimate(running_.front(), round);
     for (const int i : running_) fastest = std::min(fastest, estimate(i, round));
+    const bool is_out_of_time = round >= kFewestRuns && budgets_spent() > 1;
     std::erase_if(running_, [&](int i) {
+      const double slack = is_out_of_time ? kSlackOutOfTime : slack_of(i, round);
       if (estimate(i, round) <= fastest * slack) return false;
       results_[static_cast<size_t>(i)].outcome = Outcome::kDropped;
       return true;
     });
+  }
+
+  double slack_of(int i, int round) const {
+    if (round < kFewestForMedian) return kSlack[round - 1];
+    // Runs of microseconds scatter by tens of percent: two standard errors keep who may yet turn out the best.
+    return std::max(kLeastSlack, 1 + 2.0 * results_[static_cast<size_t>(i)].spread);
   }
 
   // Whether more runs could still change who wins.
