@@ -5,7 +5,10 @@
 namespace planwright {
 namespace {
 
-// Checks that every element's byte offset from `data` and the number of elements fit into int64.
+// More elements or bytes than a process can address; small products and sums of such numbers still fit into int64.
+constexpr int64_t kMostElements = int64_t{1} << 48;
+
+// Also for dims that repeat: how much scratch a kernel needs may depend on them.
 Status validate_view(const TensorView& view, const char* what, int index) {
   if (!is_valid(view.dtype)) return error(StatusCode::kInvalid, "%s %d has an unknown element type", what, index);
   if (view.rank < 0 || view.rank > kMaxRank) {
@@ -22,8 +25,9 @@ Status validate_view(const TensorView& view, const char* what, int index) {
     }
     // Dims of 0 are left out, so that no partial product over any of the axes overflows either.
     if (dim == 0) continue;
-    if (!checked_mul(count, dim, &count) || !checked_mul(dim - 1, view.strides[axis], &span) ||
-        !checked_mul(span, static_cast<int64_t>(size_of(view.dtype)), &span) || !checked_add(bytes, span, &bytes)) {
+    if (!checked_mul(count, dim, &count) || count > kMostElements || !checked_mul(dim - 1, view.strides[axis], &span) ||
+        !checked_mul(span, static_cast<int64_t>(size_of(view.dtype)), &span) || !checked_add(bytes, span, &bytes) ||
+        bytes > kMostElements) {
       return error(StatusCode::kInvalid, "%s %d is larger than memory can be", what, index);
     }
   }

@@ -8,29 +8,45 @@
 namespace planwright::reference {
 namespace {
 
+// Taps [first, last) of a window.
+struct TapRange {
+  int64_t first, last;
+  int64_t count() const { return last > first ? last - first : 0; }
+};
+
+// The taps of a window that starts at `start` whose positions lie in [low, high).
+TapRange taps_within(int64_t start, int64_t kernel, int64_t dilation, int64_t low, int64_t high) {
+  // How many taps lie before `end`.
+  const auto taps_before = [&](int64_t end) {
+    const int64_t taps = end <= start ? 0 : (end - start + dilation - 1) / dilation;
+    return taps < kernel ? taps : kernel;
+  };
+  return {taps_before(low), taps_before(high)};
+}
+
 // Calls body(offset, spatial position) for each element of the input that the window at `at` covers, and returns how
 // many of its positions lie inside the padded input.
 template <typename Body>
-int64_t for_each_in_window(const KernelArgs& args, const Position& at, const Body& body) {
+double for_each_in_window(const KernelArgs& args, const Position& at, const Body& body) {
   const auto& params = args.params_as<PoolParams>();
   const TensorView& x = args.inputs[0];
-  Box taps;
-  taps.rank = params.spatial;
-  for (int i = 0; i < params.spatial; ++i) taps.dims[i] = params.kernel[i];
-  int64_t in_padded = 0;
-  for_each_position_in_order(taps, [&](const Position& tap) {
-    int64_t offset = at.offset(x.strides, 2);
-    bool inside = true, inside_padded = true;
+  Box inside;
+  inside.rank = params.spatial;
+  Position first;  // the spatial position of the first tap inside
+  double in_padded = 1;
+  for (int i = 0; i < params.spatial; ++i) {
+    const int64_t begin = args.scalars[i], end = args.scalars[params.spatial + i], dim = x.dims[2 + i];
+    const int64_t start = at.at[2 + i] * params.stride[i] - begin;
+    const TapRange taps = taps_within(start, params.kernel[i], params.dilation[i], 0, dim);
+    inside.dims[i] = taps.count();
+    first.at[i] = start + taps.first * params.dilation[i];
+    const TapRange padded = taps_within(start, params.kernel[i], params.dilation[i], -begin, dim + end);
+    in_padded *= static_cast<double>(padded.count());
+  }
+  for_each_position_in_order(inside, [&](const Position& tap) {
     Position position;
-    for (int i = 0; i < params.spatial; ++i) {
-      const int64_t p = at.at[2 + i] * params.stride[i] + tap.at[i] * params.dilation[i] - args.scalars[i];
-      inside &= p >= 0 && p < x.dims[2 + i];
-      inside_padded &= p >= -args.scalars[i] && p < x.dims[2 + i] + args.scalars[params.spatial + i];
-      position.at[i] = p;
-      offset += p * x.strides[2 + i];
-    }
-    if (inside) body(offset, position);
-    in_padded += inside_padded;
+    for (int i = 0; i < params.spatial; ++i) position.at[i] = first.at[i] + tap.at[i] * params.dilation[i];
+    body(at.offset(x.strides, 2) + position.offset(x.strides + 2, params.spatial), position);
   });
   return in_padded;
 }
@@ -77,14 +93,13 @@ void pool_average(const KernelArgs& args) {
   const bool include_pad = args.params_as<PoolParams>().count_include_pad != 0;
   const TensorView &x = args.inputs[0], &y = args.outputs[0];
   for_each_position(args, Box(y), [&](const Position& at, int) {
-    double sum = 0;
-    int64_t count = 0;
-    const int64_t in_padded = for_each_in_window(args, at, [&](int64_t offset, const Position&) {
+    double sum = 0, count = 0;
+    const double in_padded = for_each_in_window(args, at, [&](int64_t offset, const Position&) {
       sum += load<double>(x, offset);
       ++count;
     });
-    const int64_t divisor = include_pad ? in_padded : count;
-    store(y, at.offset(y), divisor == 0 ? 0.0 : sum / static_cast<double>(divisor));
+    const double divisor = include_pad ? in_padded : count;
+    store(y, at.offset(y), divisor == 0 ? 0 : sum / divisor);
   });
 }
 
