@@ -82,8 +82,9 @@ class TileRunner {
     tile.rows = pointers;
     tile.taps = job_.taps;
     tile.depth = job_.depth;
-    tile.panel = job_.packed + job_.taps * job_.depth * column;
-    tile.panel_step = pitch;
+    const bool in_place = job_.unpacked != nullptr && columns == pitch;
+    tile.panel = in_place ? job_.unpacked + column : job_.packed + job_.taps * job_.depth * column;
+    tile.panel_step = in_place ? job_.unpacked_step : pitch;
     float* const* out = const_cast<float* const*>(outputs);
     const float* bias = epilogue_.bias < 0 ? nullptr : shared_[epilogue_.bias] + column;
     const float* const* residual =

@@ -60,6 +60,10 @@ struct GemmJob {
   GemmShape shape;
   PanelPlan panels;
   const float* packed;
+  // Where B lies unpacked, its rows contiguous and `unpacked_step` floats apart; null: not needed. Panels without
+  // padding are then read there (and need not be packed).
+  const float* unpacked = nullptr;
+  int64_t unpacked_step = 0;
   int64_t taps, depth;  // K = taps * depth
   RowBox rows;
   const Epilogue* epilogue;

@@ -63,16 +63,20 @@ void rows_of_a(const void* context, const RowBox& box, int64_t first, int count,
   row_addresses(box, first, count, rows.a, rows.strides, to);
 }
 
-Status run_product(const KernelArgs& args, const GemmShape& shape, const std::byte* packed) {
+// The rows of one job.
+RowBox rows_of(const TensorView& y, const Product& product) {
+  RowBox rows = row_box(y, y.rank - 1, 0);
+  for (int axis = 0; product.jobs != 1 && axis < y.rank - 2; ++axis) rows.dims[axis] = 1;
+  return rows;
+}
+
+Status run_product(const KernelArgs& args, const GemmShape& shape, const std::byte* packed, bool in_place) {
   const TensorView& y = args.outputs[0];
   const int column_axis = y.rank - 1;
   const Product product = product_of(args);
   const PanelPlan panels = panels_of(product, shape);
   const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis);
-  RowBox rows = row_box(y, column_axis, 0);
-  if (product.jobs != 1) {
-    for (int axis = 0; axis < y.rank - 2; ++axis) rows.dims[axis] = 1;
-  }
+  const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
   const RowsOfA a = {args.inputs[0].as<const float>(), product.a_strides};
   parallel_for(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
@@ -95,6 +99,10 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
       matrix += job.rows.start[axis] * product.b_matrix_strides[axis];
     }
     job.packed += matrix * product.depth * panels.padded_columns();
+    if (in_place) {
+      job.unpacked = matrix_of(args.inputs[1], matrix);
+      job.unpacked_step = args.inputs[1].strides[args.inputs[1].rank - 2];
+    }
     run_gemm_task(job, split, task % split.tasks(), args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
   });
   return kOkStatus;
@@ -150,27 +158,32 @@ Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* de
 
 int matmul_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity) {
   const Product product = product_of(args);
-  const TensorView& y = args.outputs[0];
-  int64_t rows = 1;
-  for (int axis = product.jobs == 1 ? 0 : y.rank - 2; axis < y.rank - 1; ++axis) rows *= y.dims[axis];
+  const int64_t rows = rows_of(args.outputs[0], product).count();
   return list_splits(shape, rows, panels_of(product, shape), product.depth, product.jobs, list, capacity);
 }
 
 Status run_matmul_constant(const KernelArgs& args, const GemmShape& shape) {
-  return run_product(args, shape, args.packed);
+  return run_product(args, shape, args.packed, false);
 }
 
 Status run_matmul_dynamic(const KernelArgs& args, const GemmShape& shape) {
   const Product product = product_of(args);
   const PanelPlan panels = panels_of(product, shape);
   const TensorView& b = args.inputs[1];
+  // Where each job is one tile, every element of B is used once: packing would only double the traffic. The last panel
+  // may lack columns, which only the packed form makes up for.
+  const bool in_place = b.strides[b.rank - 1] == 1 && rows_of(args.outputs[0], product).count() <= shape.rows &&
+                        product.columns >= shape.tier->lanes;
+  const int64_t last = panels.count() - 1;
+  const bool last_is_whole = panels.padded_columns() == product.columns;
+  const int64_t first = !in_place ? 0 : last_is_whole ? panels.count() : last;
   auto* packed = reinterpret_cast<float*>(args.workspace);
-  parallel_for(*args.executor, product.matrices * panels.count(), [&](int64_t task, int) {
-    const int64_t matrix = task / panels.count();
-    pack_panel(panels, task % panels.count(), product.depth, 0, product.depth, matrix_of(b, matrix),
-               b.strides[b.rank - 2], b.strides[b.rank - 1], packed + matrix * product.depth * panels.padded_columns());
+  parallel_for(*args.executor, product.matrices * (panels.count() - first), [&](int64_t task, int) {
+    const int64_t matrix = task / (panels.count() - first), panel = first + task % (panels.count() - first);
+    pack_panel(panels, panel, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
+               b.strides[b.rank - 1], packed + matrix * product.depth * panels.padded_columns());
   });
-  return run_product(args, shape, args.workspace);
+  return run_product(args, shape, args.workspace, in_place);
 }
 
 }  // namespace planwright::fast

@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/gemm_panel.h"
 
+#include <string.h>
+
 #include "schemas/types/checked.h"
 
 namespace planwright::fast {
@@ -29,7 +31,11 @@ void pack_panel(const PanelPlan& plan, int64_t panel, int64_t depth, int64_t row
   float* to = packed + depth * column + row * width;
   from += column * column_stride;
   for (int64_t k = 0; k < count; ++k, to += width, from += row_stride) {
-    for (int j = 0; j < columns; ++j) to[j] = from[j * column_stride];
+    if (column_stride == 1) {
+      memcpy(to, from, static_cast<size_t>(columns) * sizeof(float));
+    } else {
+      for (int j = 0; j < columns; ++j) to[j] = from[j * column_stride];
+    }
     for (int64_t j = columns; j < width; ++j) to[j] = 0.0f;
   }
 }
