@@ -13,7 +13,10 @@ namespace planwright {
 
 inline constexpr int kStripLength = 256;
 // What run_strip and run_tile need for their registers, 64-byte aligned.
-inline constexpr size_t kStripRegisterBytes = size_t{kMaxPwRegisters} * kStripLength * sizeof(float);
+// Each register is a strip, and apart from it a vector for a value that is the same for every element: an instruction may
+// write the strip of the register whose vector it reads.
+inline constexpr int kSplatLength = 16;
+inline constexpr size_t kStripRegisterBytes = size_t{kMaxPwRegisters} * (kStripLength + kSplatLength) * sizeof(float);
 
 // Elements i = 0 .. length-1 of a strip at data[i * stride]; stride 1 and 0 (one value for all) are the fast ones.
 // In a tile, where `rows` is given, row r has its own: rows[r][(column + i) * stride]; else all rows share `data`.

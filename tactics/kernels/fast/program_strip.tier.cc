@@ -7,6 +7,8 @@
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
+static_assert(kLanes <= kSplatLength);
+
 // A register's value: a strip, or one vector that stands for every element (step 0).
 struct Register {
   const float* data;
@@ -165,9 +167,9 @@ void gather(const float* from, int64_t stride, int length, float* to) {
   for (int i = length; i % kLanes != 0; ++i) to[i] = 0.0f;
 }
 
-Register load(const StripOperand& operand, const StripTile& tile, bool in_place, float* to) {
+Register load(const StripOperand& operand, const StripTile& tile, bool in_place, float* to, float* splat_to) {
   if (operand.rows == nullptr) {
-    if (operand.stride == 0) return splat(*operand.data, to);
+    if (operand.stride == 0) return splat(*operand.data, splat_to);
     if (in_place && tile.rows == 1 && operand.stride == 1 && tile.columns % kLanes == 0) return {operand.data, 1};
   }
   for (int r = 0; r < tile.rows; ++r) {
@@ -237,9 +239,12 @@ void run_tile(const StripProgram& program, const StripOperand* operands, const f
   for (int i = 0; i < program.count; ++i) {
     const PwInstr& instr = program.instructions[i];
     float* to = registers + instr.dst * kStripLength;
+    float* splat_to = registers + kMaxPwRegisters * kStripLength + instr.dst * kSplatLength;
     switch (instr.op) {
-      case PwOp::kLoad: values[instr.dst] = load(operands[instr.operand], tile, program.store_is_last, to); continue;
-      case PwOp::kConst: values[instr.dst] = splat(static_cast<float>(instr.imm_f), to); continue;
+      case PwOp::kLoad:
+        values[instr.dst] = load(operands[instr.operand], tile, program.store_is_last, to, splat_to);
+        continue;
+      case PwOp::kConst: values[instr.dst] = splat(static_cast<float>(instr.imm_f), splat_to); continue;
       case PwOp::kAcc: values[instr.dst] = {accumulator, 1}; continue;
       case PwOp::kStore: store(values[instr.a], outputs[instr.operand], tile); continue;
       default: break;
@@ -251,6 +256,7 @@ void run_tile(const StripProgram& program, const StripOperand* operands, const f
     // A value that is the same for every element is computed once.
     const bool one = (a.step | b.step | c.step) == 0;
     const int n = one ? kLanes : padded;
+    if (one) to = splat_to;
     if (reads == 1) {
       compute1(instr, a, to, n);
     } else if (reads == 2) {

@@ -299,6 +299,16 @@ TEST(StripTest, OutputInPlaceOfAnOperandReadLater) {
   }
 }
 
+// The strip was written over the constant's vector while it was still being read.
+TEST(StripTest, ResultInTheRegisterOfAConstantOperand) {
+  for (const Tier& tier : tiers()) {
+    const std::vector<float> x(kStripLength, 1.0f);
+    const auto y =
+        run(tier, {load(0, 0), constant(1, 3), compute(PwOp::kAdd, 1, 0, 1), store(0, 1)}, {x}, kStripLength);
+    EXPECT_EQ(y, std::vector<float>(kStripLength, 4.0f)) << tier.name;
+  }
+}
+
 TEST(StripTest, AccumulatorIsRead) {
   for (const Tier& tier : tiers()) {
     PwInstr acc = compute(PwOp::kAcc, 0, 0);
