@@ -3,16 +3,15 @@
 // The views' axes are collapsed into as few as possible. A long inner axis is cut into strips; a short one (channels of
 // an image, say) is taken with the axis outside it as a tile, so that the interpreter's start-up is paid once for up to
 // 256 elements.
-#include "tactics/kernels/fast/loop_nest.h"
+#include "tactics/kernels/fast/pointwise_plan.h"
 #include "tactics/kernels/fast/program_strip.h"
 #include "tactics/kernels/fast/vector.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
-constexpr int64_t kTaskElements = 1 << 14;  // 64 KiB an operand: some 5 us, so that handing tasks out does not show
-constexpr int64_t kLongAxis = 128;          // from here on strips of the inner axis alone
-constexpr int kPitchUnit = 16;              // run_tile's
+constexpr int64_t kLongAxis = 128;  // from here on strips of the inner axis alone
+constexpr int kPitchUnit = 16;      // run_tile's
 constexpr int kMaxTileRows = kStripLength / kPitchUnit;
 
 Status validate(const KernelArgs& args) {
@@ -32,40 +31,36 @@ Status validate(const KernelArgs& args) {
 
 size_t scratch_size(const KernelArgs&) { return kStripRegisterBytes; }
 
-// Outputs are the nest's first views, operands follow.
 struct Job {
   const KernelArgs& args;
   StripProgram program;
-  LoopNest nest;
+  PointwisePlan plan;
 
   float* output(int i) const { return args.outputs[i].as<float>(); }
   const float* operand(int i) const { return args.inputs[i].as<const float>(); }
-  int64_t inner_stride(int view) const { return nest.strides[view][nest.rank - 1]; }
+  int64_t inner_stride(int view) const { return plan.nest.strides[view][plan.nest.rank - 1]; }
 };
 
-// Elements [start, end) of one row of a long inner axis.
-void run_strips(const Job& job, const OuterPosition& at, int64_t start, int64_t end, float* registers) {
+// Elements of one row, a strip of them.
+void run_strip_at(const Job& job, const OuterPosition& at, int64_t start, int count, float* registers) {
   const int outputs = job.args.output_count, operands = job.args.input_count;
   StripOutput to[kMaxPwOutputs];
   StripOperand from[kMaxPwOperands];
-  for (int64_t i = start; i < end; i += kStripLength) {
-    for (int v = 0; v < outputs; ++v) {
-      const int64_t stride = job.inner_stride(v);
-      to[v] = {job.output(v) + at.offset(v) + i * stride, stride};
-    }
-    for (int v = 0; v < operands; ++v) {
-      const int64_t stride = job.inner_stride(outputs + v);
-      from[v] = {job.operand(v) + at.offset(outputs + v) + i * stride, stride};
-    }
-    run_strip(job.program, from, nullptr, to, static_cast<int>(end - i < kStripLength ? end - i : kStripLength),
-              registers);
+  for (int v = 0; v < outputs; ++v) {
+    const int64_t stride = job.inner_stride(v);
+    to[v] = {job.output(v) + at.offset(v) + start * stride, stride};
   }
+  for (int v = 0; v < operands; ++v) {
+    const int64_t stride = job.inner_stride(outputs + v);
+    from[v] = {job.operand(v) + at.offset(outputs + v) + start * stride, stride};
+  }
+  run_strip(job.program, from, nullptr, to, count, registers);
 }
 
-// `count` rows of a short inner axis, the first at `at`, which moves on past them.
-void run_tiles(const Job& job, OuterPosition& at, int64_t count, float* registers) {
+// `count` rows of a short inner axis from row `first` on.
+void run_tiles(const Job& job, int64_t first, int64_t count, float* registers) {
   const int outputs = job.args.output_count, operands = job.args.input_count;
-  const int columns = static_cast<int>(job.nest.inner());
+  const int columns = static_cast<int>(job.plan.nest.inner());
   const int pitch = (columns + kPitchUnit - 1) / kPitchUnit * kPitchUnit;
   float* to_rows[kMaxPwOutputs][kMaxTileRows];
   const float* from_rows[kMaxPwOperands][kMaxTileRows];
@@ -73,6 +68,7 @@ void run_tiles(const Job& job, OuterPosition& at, int64_t count, float* register
   StripOperand from[kMaxPwOperands];
   for (int v = 0; v < outputs; ++v) to[v] = {nullptr, job.inner_stride(v), to_rows[v], 0};
   for (int v = 0; v < operands; ++v) from[v] = {nullptr, job.inner_stride(outputs + v), from_rows[v], 0};
+  OuterPosition at(job.plan.nest, first);
   while (count > 0) {
     const int most = kStripLength / pitch, rows = static_cast<int>(count < most ? count : most);
     for (int row = 0; row < rows; ++row, at.next()) {
@@ -86,28 +82,18 @@ void run_tiles(const Job& job, OuterPosition& at, int64_t count, float* register
 
 Status run(const KernelArgs& args) {
   if (element_count(args.outputs[0]) == 0) return kOkStatus;
-  const TensorView& first = args.outputs[0];
-  int64_t strides[LoopNest::kMaxViews][kMaxRank];
-  int views = 0;
-  for (int i = 0; i < args.output_count; ++i) broadcast_strides(args.outputs[i], first, strides[views++]);
-  for (int i = 0; i < args.input_count; ++i) broadcast_strides(args.inputs[i], first, strides[views++]);
-  const Job job{args, strip_program(args.program, args.program_size),
-                make_loop_nest(first.rank, first.dims, views, strides)};
-  const int64_t rows = job.nest.outer_count(), inner = job.nest.inner();
-  const bool strips = inner >= kLongAxis || rows == 1;
-  // Tasks are blocks of one row where rows are long, else groups of rows.
-  const int64_t blocks = strips ? (inner + kTaskElements - 1) / kTaskElements : 1;
-  const int64_t group = blocks > 1 ? 1 : kTaskElements / inner + 1;
-  const int64_t groups = (rows + group - 1) / group;
-  parallel_for(*args.executor, groups * blocks, [&](int64_t task, int worker) {
+  const Job job{args, strip_program(args.program, args.program_size), plan_pointwise(args, kStripLength)};
+  const bool strips = job.plan.nest.inner() >= kLongAxis || job.plan.nest.outer_count() == 1;
+  parallel_for(*args.executor, job.plan.tasks, [&](int64_t task, int worker) {
     float* registers = reinterpret_cast<float*>(args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
-    const int64_t row = task / blocks * group, block = task % blocks;
-    const int64_t count = rows - row < group ? rows - row : group;
-    OuterPosition at(job.nest, row);
-    if (!strips) return run_tiles(job, at, count, registers);
-    const int64_t start = block * kTaskElements;
-    const int64_t end = inner - start < kTaskElements ? inner : start + kTaskElements;
-    for (int64_t i = 0; i < count; ++i, at.next()) run_strips(job, at, start, end, registers);
+    if (strips) {
+      for_each_strip(job.plan, task, [&](const OuterPosition& at, int64_t start, int count) {
+        run_strip_at(job, at, start, count, registers);
+      });
+    } else {
+      const PointwisePlan::Range range = job.plan.range_of(task);
+      run_tiles(job, range.first, range.last - range.first, registers);
+    }
   });
   return kOkStatus;
 }

@@ -1,9 +1,10 @@
-// Sums, means, maxima and minima over any axes, fp32.
+// Sums, means, maxima, minima and norms over any axes, fp32.
 //
 // With the axes in physical order there are two shapes. Where the innermost axis is reduced, a vector runs along it and
 // is folded at the end; where it is kept (channels of an image pooled over its pixels), a vector of neighbouring
-// outputs runs down the reduced axes. Either way one output is made by one task in one fixed order, in four interleaved
-// partial sums, so that rounding grows with a quarter of the length and does not depend on threads.
+// outputs runs down the reduced axes. Elements are folded in runs of at most 1,024 by four interleaved partial results,
+// runs one after another, so that rounding grows with the number of runs and not of elements. Few outputs of many
+// elements each are made of parts, in tasks of their own, joined in order: the same bits at any number of threads.
 #include "tactics/kernels/fast/loop_nest.h"
 #include "tactics/kernels/fast/vector.h"
 
@@ -11,6 +12,10 @@ namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
 constexpr int64_t kTaskElements = 1 << 14;
+constexpr int64_t kRun = 1024;
+// Parts are made of up to 16 vectors of outputs, into at most 64 parts: 64 KiB of workspace whatever the shape.
+constexpr int64_t kFewPieces = 16;
+constexpr int64_t kMostParts = 64;
 
 Status validate(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(reference_kernel(OpKind::kReduce).validate(args));
@@ -21,9 +26,15 @@ Status validate(const KernelArgs& args) {
     case ReduceKind::kMean:
     case ReduceKind::kMax:
     case ReduceKind::kMin:
+    case ReduceKind::kL1:
+    case ReduceKind::kL2:
     case ReduceKind::kSumSquare: return kOkStatus;
-    default: return error(StatusCode::kUnsupported, "none of sum, mean, max, min, sum of squares");
+    default: return error(StatusCode::kUnsupported, "none of sum, mean, max, min, L1, L2, sum of squares");
   }
+}
+
+size_t workspace_size(const KernelArgs&) {
+  return static_cast<size_t>(kMostParts * kFewPieces * kLanes) * sizeof(float);
 }
 
 struct SumOp {
@@ -34,6 +45,11 @@ struct SumOp {
 struct SquareOp {
   static float start() { return 0.0f; }
   static HWY_INLINE FloatVec fold(FloatVec sum, FloatVec x) { return hn::MulAdd(x, x, sum); }
+  static HWY_INLINE FloatVec join(FloatVec a, FloatVec b) { return hn::Add(a, b); }
+};
+struct MagnitudeOp {
+  static float start() { return 0.0f; }
+  static HWY_INLINE FloatVec fold(FloatVec sum, FloatVec x) { return hn::Add(sum, hn::Abs(x)); }
   static HWY_INLINE FloatVec join(FloatVec a, FloatVec b) { return hn::Add(a, b); }
 };
 struct MaxOp {  // keeps a NaN in either
@@ -55,12 +71,72 @@ struct MinOp {
 struct Job {
   const KernelArgs& args;
   LoopNest kept, reduced;
-  float scale;
+  float scale = 1.0f;
+  bool root = false;  // of the result
+  // Outputs in pieces: a vector of neighbours where those are contiguous, else one.
+  bool along_columns = false;
+  int64_t step = 1, pieces_in_row = 1, pieces = 1;
+  int64_t count = 1;                  // reduced elements of an output
+  int64_t parts = 1, part_count = 1;  // and of one part of it
+
+  int64_t reduced_stride() const { return reduced.strides[0][reduced.rank - 1]; }
 };
 
-// Folds `length` elements, `stride` apart, into `sums`.
+Job make_job(const KernelArgs& args) {
+  const auto& params = args.params_as<ReduceParams>();
+  const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  int64_t kept_dims[kMaxRank], kept_strides[2][kMaxRank], reduced_dims[kMaxRank], reduced_strides[1][kMaxRank];
+  int kept = 0, reduced = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if ((params.axes >> axis & 1) != 0) {
+      reduced_dims[reduced] = x.dims[axis];
+      reduced_strides[0][reduced++] = x.strides[axis];
+    } else {
+      kept_dims[kept] = x.dims[axis];
+      kept_strides[0][kept] = y.strides[axis];
+      kept_strides[1][kept++] = x.strides[axis];
+    }
+  }
+  Job job{args, make_loop_nest(kept, kept_dims, 2, kept_strides),
+          make_loop_nest(reduced, reduced_dims, 1, reduced_strides)};
+  const int inner = job.kept.rank - 1;
+  const int64_t columns = job.kept.inner();
+  job.along_columns = job.kept.strides[1][inner] == 1 && job.kept.strides[0][inner] == 1 && columns > 1;
+  job.step = job.along_columns ? kLanes : 1;
+  job.pieces_in_row = (columns + job.step - 1) / job.step;
+  job.pieces = job.kept.outer_count() * job.pieces_in_row;
+  job.count = job.reduced.outer_count() * job.reduced.inner();
+  if (params.kind == ReduceKind::kMean) job.scale = 1.0f / static_cast<float>(job.count);
+  job.root = params.kind == ReduceKind::kL2;
+  if (job.pieces <= kFewPieces) {
+    const int64_t wanted = job.pieces * job.count * job.step / kTaskElements;
+    job.parts = wanted < 1 ? 1 : wanted < kMostParts ? wanted : kMostParts;
+  }
+  job.part_count = (job.count + job.parts - 1) / job.parts;
+  job.parts = (job.count + job.part_count - 1) / job.part_count;
+  return job;
+}
+
+// Calls body(run, length) for the runs of neighbouring reduced elements that make up elements [begin, end).
+template <typename Body>
+HWY_INLINE void for_each_run(const Job& job, const float* x, int64_t begin, int64_t end, const Body& body) {
+  const int64_t inner = job.reduced.inner(), stride = job.reduced_stride();
+  OuterPosition at(job.reduced, begin / inner);
+  for (int64_t i = begin; i < end;) {
+    const int64_t in_row = i % inner;
+    int64_t length = inner - in_row < end - i ? inner - in_row : end - i;
+    length = length < kRun ? length : kRun;
+    body(x + at.offset(0) + in_row * stride, length);
+    i += length;
+    if (in_row + length == inner) at.next();
+  }
+}
+
+// Folds `length` elements, `stride` apart.
 template <typename Op>
-HWY_INLINE void fold_row(const float* x, int64_t length, int64_t stride, FloatVec sums[4]) {
+HWY_INLINE FloatVec fold_row(const float* x, int64_t length, int64_t stride) {
+  FloatVec sums[4];
+  for (FloatVec& sum : sums) sum = hn::Set(kF, Op::start());
   int64_t i = 0;
   if (stride == 1) {
     for (; i + 4 * kLanes <= length; i += 4 * kLanes) {
@@ -73,19 +149,18 @@ HWY_INLINE void fold_row(const float* x, int64_t length, int64_t stride, FloatVe
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = i + lane < length ? x[(i + lane) * stride] : Op::start();
     sums[0] = Op::fold(sums[0], hn::LoadU(kF, lanes));
   }
+  return Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3]));
 }
 
-// One output.
+// One output of elements [begin, end).
 template <typename Op>
-float reduce_rows(const Job& job, const float* x) {
-  FloatVec sums[4];
-  for (FloatVec& sum : sums) sum = hn::Set(kF, Op::start());
-  const int64_t rows = job.reduced.outer_count(), length = job.reduced.inner();
-  const int64_t stride = job.reduced.strides[0][job.reduced.rank - 1];
-  OuterPosition at(job.reduced, 0);
-  for (int64_t row = 0; row < rows; ++row, at.next()) fold_row<Op>(x + at.offset(0), length, stride, sums);
+float reduce_rows(const Job& job, const float* x, int64_t begin, int64_t end) {
+  FloatVec total = hn::Set(kF, Op::start());
+  for_each_run(job, x, begin, end, [&](const float* run, int64_t length) {
+    total = Op::join(total, fold_row<Op>(run, length, job.reduced_stride()));
+  });
   float lanes[kLanes];
-  hn::StoreU(Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3])), kF, lanes);
+  hn::StoreU(total, kF, lanes);
   // A fixed tree over the lanes.
   for (int half = kLanes / 2; half > 0; half /= 2) {
     for (int lane = 0; lane < half; ++lane) {
@@ -95,89 +170,91 @@ float reduce_rows(const Job& job, const float* x) {
   return lanes[0];
 }
 
-// `valid` neighbouring outputs, one a lane, down all reduced elements.
+// `valid` neighbouring outputs, one a lane, of elements [begin, end).
 template <typename Op, bool kPartial>
-FloatVec reduce_columns(const Job& job, const float* x, int valid) {
-  FloatVec sums[4];
-  for (FloatVec& sum : sums) sum = hn::Set(kF, Op::start());
-  const int64_t rows = job.reduced.outer_count(), length = job.reduced.inner();
-  const int64_t stride = job.reduced.strides[0][job.reduced.rank - 1];
-  OuterPosition at(job.reduced, 0);
-  for (int64_t row = 0; row < rows; ++row, at.next()) {
-    const float* from = x + at.offset(0);
-    int64_t i = 0;
-    const auto load = [&](int64_t index) {
-      const float* element = from + index * stride;
-      return kPartial ? load_n(element, valid) : hn::LoadU(kF, element);
+FloatVec reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, int valid) {
+  const int64_t stride = job.reduced_stride();
+  FloatVec total = hn::Set(kF, Op::start());
+  for_each_run(job, x, begin, end, [&](const float* run, int64_t length) {
+    const auto load = [&](int64_t i) {
+      return kPartial ? load_n(run + i * stride, valid) : hn::LoadU(kF, run + i * stride);
     };
+    FloatVec sums[4];
+    for (FloatVec& sum : sums) sum = hn::Set(kF, Op::start());
+    int64_t i = 0;
     for (; i + 4 <= length; i += 4) {
       for (int v = 0; v < 4; ++v) sums[v] = Op::fold(sums[v], load(i + v));
     }
     for (; i < length; ++i) sums[0] = Op::fold(sums[0], load(i));
-  }
-  return Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3]));
+    total = Op::join(total, Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3])));
+  });
+  return total;
+}
+
+// What a piece reads and writes.
+struct Piece {
+  const float* from;
+  float* to;
+  int valid;
+};
+Piece piece_at(const Job& job, int64_t index) {
+  const int inner = job.kept.rank - 1;
+  const OuterPosition at(job.kept, index / job.pieces_in_row);
+  const int64_t column = index % job.pieces_in_row * job.step, left = job.kept.inner() - column;
+  return {job.args.inputs[0].as<const float>() + at.offset(1) + column * job.kept.strides[1][inner],
+          job.args.outputs[0].as<float>() + at.offset(0) + column * job.kept.strides[0][inner],
+          static_cast<int>(left < job.step ? left : job.step)};
+}
+
+template <typename Op>
+HWY_INLINE FloatVec reduce_piece(const Job& job, const Piece& piece, int64_t begin, int64_t end) {
+  if (!job.along_columns) return hn::Set(kF, reduce_rows<Op>(job, piece.from, begin, end));
+  if (piece.valid == kLanes) return reduce_columns<Op, false>(job, piece.from, begin, end, kLanes);
+  return reduce_columns<Op, true>(job, piece.from, begin, end, piece.valid);
+}
+
+void finish_piece(const Job& job, const Piece& piece, FloatVec total) {
+  total = hn::Mul(total, hn::Set(kF, job.scale));
+  if (job.root) total = hn::Sqrt(total);
+  store_n(total, piece.to, piece.valid);
 }
 
 template <typename Op>
 void run_with(const Job& job) {
-  const KernelArgs& args = job.args;
-  const float* x = args.inputs[0].as<const float>();
-  float* y = args.outputs[0].as<float>();
-  const LoopNest& kept = job.kept;
-  const int inner = kept.rank - 1;
-  const int64_t rows = kept.outer_count(), columns = kept.dims[inner];
-  const int64_t reduced = job.reduced.outer_count() * job.reduced.inner();
-  const bool along_columns = kept.strides[1][inner] == 1 && kept.strides[0][inner] == 1 && columns > 1;
-  const int64_t step = along_columns ? kLanes : 1;
-  // A task is a group of `step`-wide pieces of one row of outputs.
-  const int64_t group = kTaskElements / (reduced * step + 1) + 1;
-  const int64_t pieces = (columns + step - 1) / step, groups = (pieces + group - 1) / group;
-  parallel_for(*args.executor, rows * groups, [&](int64_t task, int) {
-    const OuterPosition at(kept, task / groups);
-    const int64_t first = task % groups * group, end = first + group < pieces ? first + group : pieces;
-    for (int64_t piece = first; piece < end; ++piece) {
-      const int64_t column = piece * step;
-      const float* from = x + at.offset(1) + column * kept.strides[1][inner];
-      float* to = y + at.offset(0) + column * kept.strides[0][inner];
-      if (!along_columns) {
-        *to = reduce_rows<Op>(job, from) * job.scale;
-        continue;
+  Executor& executor = *job.args.executor;
+  if (job.parts == 1) {
+    const int64_t group = kTaskElements / (job.count * job.step) + 1;
+    parallel_for(executor, (job.pieces + group - 1) / group, [&](int64_t task, int) {
+      for (int64_t i = task * group; i < (task + 1) * group && i < job.pieces; ++i) {
+        const Piece piece = piece_at(job, i);
+        finish_piece(job, piece, reduce_piece<Op>(job, piece, 0, job.count));
       }
-      const FloatVec scale = hn::Set(kF, job.scale);
-      const int valid = static_cast<int>(columns - column < kLanes ? columns - column : kLanes);
-      if (valid == kLanes) {
-        hn::StoreU(hn::Mul(reduce_columns<Op, false>(job, from, valid), scale), kF, to);
-      } else {
-        store_n(hn::Mul(reduce_columns<Op, true>(job, from, valid), scale), to, valid);
-      }
-    }
+    });
+    return;
+  }
+  float* totals = reinterpret_cast<float*>(job.args.workspace);
+  parallel_for(executor, job.pieces * job.parts, [&](int64_t task, int) {
+    const int64_t begin = task % job.parts * job.part_count, end = begin + job.part_count;
+    const Piece piece = piece_at(job, task / job.parts);
+    hn::StoreU(reduce_piece<Op>(job, piece, begin, end < job.count ? end : job.count), kF, totals + task * kLanes);
   });
+  for (int64_t i = 0; i < job.pieces; ++i) {
+    FloatVec total = hn::LoadU(kF, totals + i * job.parts * kLanes);
+    for (int64_t part = 1; part < job.parts; ++part) {
+      total = Op::join(total, hn::LoadU(kF, totals + (i * job.parts + part) * kLanes));
+    }
+    finish_piece(job, piece_at(job, i), total);
+  }
 }
 
 Status run(const KernelArgs& args) {
   if (element_count(args.outputs[0]) == 0) return kOkStatus;
-  const auto& params = args.params_as<ReduceParams>();
-  const TensorView &x = args.inputs[0], &y = args.outputs[0];
-  int64_t kept_dims[kMaxRank], kept_strides[2][kMaxRank], reduced_dims[kMaxRank], reduced_strides[1][kMaxRank];
-  int kept = 0, reduced = 0;
-  int64_t count = 1;
-  for (int axis = 0; axis < x.rank; ++axis) {
-    if ((params.axes >> axis & 1) != 0) {
-      reduced_dims[reduced] = x.dims[axis];
-      reduced_strides[0][reduced++] = x.strides[axis];
-      count *= x.dims[axis];
-    } else {
-      kept_dims[kept] = x.dims[axis];
-      kept_strides[0][kept] = y.strides[axis];
-      kept_strides[1][kept++] = x.strides[axis];
-    }
-  }
-  const Job job{args, make_loop_nest(kept, kept_dims, 2, kept_strides),
-                make_loop_nest(reduced, reduced_dims, 1, reduced_strides),
-                params.kind == ReduceKind::kMean ? 1.0f / static_cast<float>(count) : 1.0f};
-  switch (params.kind) {
+  const Job job = make_job(args);
+  switch (args.params_as<ReduceParams>().kind) {
     case ReduceKind::kMax: run_with<MaxOp>(job); break;
     case ReduceKind::kMin: run_with<MinOp>(job); break;
+    case ReduceKind::kL1: run_with<MagnitudeOp>(job); break;
+    case ReduceKind::kL2:
     case ReduceKind::kSumSquare: run_with<SquareOp>(job); break;
     default: run_with<SumOp>(job); break;
   }
@@ -192,7 +269,7 @@ constexpr KernelDescriptor kKernels[] = {{
     .packed_inputs = 0,
     .validate = validate,
     .packed_size = nullptr,
-    .workspace_size = nullptr,
+    .workspace_size = workspace_size,
     .scratch_size = nullptr,
     .pack = nullptr,
     .run = run,

@@ -2,6 +2,7 @@
 // strides, tails and alignments: one generator of cases an operator, whatever kernels there are.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,6 +21,7 @@ struct Generator {
   Tolerance tolerance;
   // Families that must take some of the cases: a kernel that refuses everything would pass unseen.
   std::vector<std::string> families;
+  int cases = 150;
 };
 
 void PrintTo(const Generator& generator, std::ostream* stream) { *stream << generator.name; }
@@ -135,6 +137,98 @@ KernelCase pointwise(Rng& rng) {
   return c;
 }
 
+// Random instructions on registers of three classes, loaded from and stored to random types.
+class RandomProgram {
+ public:
+  RandomProgram(Rng& rng, const Dims& dims) : rng_(rng), dims_(dims) {
+    for (int i = 0; i < 3; ++i) load();
+    for (int i = 0; i < 8; ++i) compute();
+    for (int i = 0; i < 2; ++i) store(i);
+  }
+
+  KernelCase take() {
+    KernelCase c = KernelCase::of(OpKind::kPointwise, {}, outputs_);
+    return c.with_program(program_, operands_);
+  }
+
+ private:
+  static constexpr DType kTypes[] = {DType::kF32, DType::kI8,  DType::kI16, DType::kI32, DType::kI64,
+                                     DType::kU8,  DType::kU16, DType::kU32, DType::kU64, DType::kBool};
+  struct Value {
+    int index;
+    PwClass type;
+  };
+
+  DType random_type() { return kTypes[random_int(rng_, 0, 9)]; }
+  int next() { return static_cast<int>(values_.size()); }
+  const Value& any() { return values_[static_cast<size_t>(random_int(rng_, 0, next() - 1))]; }
+
+  // Any register in the class; what is not is converted.
+  int any_as(PwClass type) {
+    const Value value = any();
+    if (value.type == type) return value.index;
+    PwInstr convert = pw_compute(PwOp::kConvert, next(), value.index, 0, 0, type);
+    convert.from = value.type;
+    return add(convert);
+  }
+  int add(const PwInstr& instr) {
+    program_.push_back(instr);
+    values_.push_back({instr.dst, instr.type});
+    return instr.dst;
+  }
+
+  void load() {
+    const DType type = random_type();
+    Dims dims = dims_;
+    for (int64_t& dim : dims) dim = coin(rng_) ? dim : 1;
+    operands_.push_back(
+        TestTensor::random(rng_, type, dims, random_strides(rng_, dims), is_unsigned(type) ? 0 : -3, 3));
+    add(pw_load(next(), static_cast<int>(operands_.size()) - 1, class_of(type)));
+  }
+  void compute() {
+    const PwOp everywhere[] = {PwOp::kNeg,      PwOp::kAbs,   PwOp::kSign,  PwOp::kNot,       PwOp::kAdd,
+                               PwOp::kSub,      PwOp::kMul,   PwOp::kMin,   PwOp::kMax,       PwOp::kModTrunc,
+                               PwOp::kModFloor, PwOp::kEqual, PwOp::kLess,  PwOp::kLessEqual, PwOp::kAnd,
+                               PwOp::kOr,       PwOp::kXor,   PwOp::kSelect};
+    const PwOp integers[] = {PwOp::kDiv,    PwOp::kBitNot, PwOp::kBitAnd,    PwOp::kBitOr,
+                             PwOp::kBitXor, PwOp::kMulAdd, PwOp::kShiftLeft, PwOp::kShiftRight};
+    const PwClass type = any().type;
+    if (random_int(rng_, 0, 5) == 0) {
+      add(pw_const(next(), static_cast<double>(random_int(rng_, type == PwClass::kUint ? 0 : -2, 3)), type));
+      return;
+    }
+    const bool of_integers = type != PwClass::kFloat && random_int(rng_, 0, 2) == 0;
+    const PwOp op = of_integers ? integers[random_int(rng_, 0, 7)] : everywhere[random_int(rng_, 0, 17)];
+    const int a = any_as(type), b = any_as(type), c = any_as(type);
+    // Now and then over an operand.
+    const int dst = coin(rng_) ? next() : a;
+    program_.push_back(pw_compute(op, dst, a, b, c, type));
+    if (dst != a) values_.push_back({dst, type});
+  }
+  void store(int output) {
+    const DType type = random_type();
+    const int value = any_as(class_of(type));
+    program_.push_back(pw_store(output, value, class_of(type)));
+    outputs_.emplace_back(type, dims_, random_strides(rng_, dims_));
+  }
+
+  Rng& rng_;
+  Dims dims_;
+  std::vector<PwInstr> program_;
+  std::vector<Value> values_;
+  std::vector<TestTensor> operands_, outputs_;
+};
+
+KernelCase mixed_pointwise(Rng& rng) {
+  while (true) {
+    const KernelCase c =
+        RandomProgram(rng, {random_int(rng, 1, 4), random_int(rng, 1, 300), random_int(rng, 1, 5)}).take();
+    if (std::all_of(c.program.begin(), c.program.end(), [](const PwInstr& i) { return i.dst < kMaxPwRegisters; })) {
+      return c;
+    }
+  }
+}
+
 KernelCase pool(Rng& rng) {
   const Dims x = image(rng, 70);
   const Window down = window(rng, x[2], 4), along = window(rng, x[3], 4);
@@ -179,19 +273,18 @@ KernelCase resize(Rng& rng) {
   std::vector<int> order = {0};
   for (size_t axis = 2; axis < x.size(); ++axis) order.push_back(static_cast<int>(axis));
   order.push_back(1);
-  KernelCase c = KernelCase::of(
-      OpKind::kResize, {TestTensor::random(rng, DType::kF32, x, strides_of(x, order, random_int(rng, 0, 3)))},
-      {TestTensor(DType::kF32, y, strides_of(y, order, random_int(rng, 0, 3)))});
+  KernelCase c = KernelCase::of(OpKind::kResize,
+                                {TestTensor::random(rng, DType::kF32, x, strides_of(x, order, random_int(rng, 0, 3)))},
+                                {TestTensor(DType::kF32, y, strides_of(y, order, random_int(rng, 0, 3)))});
   return c.with(params);
 }
 
-KernelCase reduce(Rng& rng) {
-  const Dims x = {random_int(rng, 1, 3), random_int(rng, 1, 40), random_int(rng, 1, 6), random_int(rng, 1, 50)};
+KernelCase reduce_of(Rng& rng, const Dims& x) {
   ReduceParams params;
   params.axes = static_cast<uint32_t>(random_int(rng, 0, 15));
-  const ReduceKind kinds[] = {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kMax, ReduceKind::kMin,
-                              ReduceKind::kSumSquare};
-  params.kind = kinds[random_int(rng, 0, 4)];
+  const ReduceKind kinds[] = {ReduceKind::kSum, ReduceKind::kMean, ReduceKind::kMax,      ReduceKind::kMin,
+                              ReduceKind::kL1,  ReduceKind::kL2,   ReduceKind::kSumSquare};
+  params.kind = kinds[random_int(rng, 0, 6)];
   Dims y = x;
   for (int axis = 0; axis < 4; ++axis) {
     if ((params.axes >> axis & 1) != 0) y[static_cast<size_t>(axis)] = 1;
@@ -199,6 +292,13 @@ KernelCase reduce(Rng& rng) {
   KernelCase c = KernelCase::of(OpKind::kReduce, {TestTensor::random(rng, DType::kF32, x, random_strides(rng, x))},
                                 {TestTensor(DType::kF32, y, random_strides(rng, y))});
   return c.with(params);
+}
+KernelCase reduce(Rng& rng) {
+  return reduce_of(rng, {random_int(rng, 1, 3), random_int(rng, 1, 40), random_int(rng, 1, 6), random_int(rng, 1, 50)});
+}
+// Enough elements that outputs are made of parts.
+KernelCase large_reduce(Rng& rng) {
+  return reduce_of(rng, {1, random_int(rng, 1, 20), random_int(rng, 50, 60), random_int(rng, 80, 90)});
 }
 
 KernelCase softmax(Rng& rng) {
@@ -304,7 +404,7 @@ TEST_P(FastKernels, AgreeWithTheReferenceOnRandomCases) {
   const Generator& generator = GetParam();
   std::map<std::string, int> taken;
   Rng rng(20);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < generator.cases; ++i) {
     const KernelCase c = generator.make(rng);
     for (const KernelDescriptor* kernel : kernels_of(generator.op)) {
       if (!validate_case(*kernel, c).ok()) continue;
@@ -318,7 +418,7 @@ TEST_P(FastKernels, AgreeWithTheReferenceOnRandomCases) {
   for (const std::string& family : generator.families) {
     int count = 0;
     for (const auto& [name, cases] : taken) count += name.rfind(family, 0) == 0 ? cases : 0;
-    EXPECT_GE(count, kCases / 4) << family << " refused almost everything";
+    EXPECT_GE(count, generator.cases / 4) << family << " refused almost everything";
   }
 }
 
@@ -327,9 +427,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Generator{"Depthwise", OpKind::kConv, depthwise, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"Pointwise", OpKind::kPointwise, pointwise, {1e-6, 1e-6, 0}, {"pointwise_f32"}},
+                      Generator{"MixedPointwise", OpKind::kPointwise, mixed_pointwise, {}, {"pointwise_mixed"}},
                       Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
                       Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
                       Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
+                      Generator{"LargeReduce", OpKind::kReduce, large_reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}, 20},
                       Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},
                       Generator{"LayerNorm", OpKind::kLayerNorm, layer_norm, {1e-4, 1e-4, 0}, {"layer_norm_f32"}},
                       Generator{"Copy", OpKind::kCopy, copy, {}, {"movement_copy"}},

@@ -1,0 +1,43 @@
+// How the elements of a Pointwise are cut into tasks and strips.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_POINTWISE_PLAN_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_POINTWISE_PLAN_H_
+
+#include "tactics/kernels/fast/loop_nest.h"
+
+namespace planwright {
+
+// A task is a block of one row of the innermost axis where rows are long, else a group of rows.
+struct PointwisePlan {
+  LoopNest nest;  // the outputs, then the operands
+  int64_t tasks;
+  int64_t blocks, block;  // of a row, and their elements
+  int64_t group;          // rows of a task
+  int64_t strip;          // elements of a strip: the blocks' rows in equal parts, whole vectors but for the last
+
+  // Elements [start, end) of rows [first, last).
+  struct Range {
+    int64_t first, last, start, end;
+  };
+  Range range_of(int64_t task) const;
+};
+
+// For arguments that validate_common, with at least one element; strips have at most `longest_strip` elements, a
+// multiple of 16.
+PointwisePlan plan_pointwise(const KernelArgs& args, int64_t longest_strip);
+
+// Calls body(at, start, count) for each strip of a task; `at` has the offsets of the row, in which the strip has
+// `count` elements from `start` on.
+template <typename Body>
+void for_each_strip(const PointwisePlan& plan, int64_t task, const Body& body) {
+  const PointwisePlan::Range range = plan.range_of(task);
+  OuterPosition at(plan.nest, range.first);
+  for (int64_t row = range.first; row < range.last; ++row, at.next()) {
+    for (int64_t i = range.start; i < range.end; i += plan.strip) {
+      body(at, i, static_cast<int>(range.end - i < plan.strip ? range.end - i : plan.strip));
+    }
+  }
+}
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_POINTWISE_PLAN_H_
