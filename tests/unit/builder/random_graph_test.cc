@@ -13,20 +13,23 @@ using ir::ValueId;
 using planwright::testing::expect_engine_matches;
 using planwright::testing::GraphBuilder;
 
+std::string numbered(const char* name, int number) { return std::string(name).append(std::to_string(number)); }
+
 class RandomGraph {
  public:
   RandomGraph(GraphBuilder& b, uint32_t seed) : b_(b), random_(seed) {
     const Dim n = b.symbol("n", 1, 3, 0, 0), h = b.symbol("h", 2, 7, 0, 2);
     values_.push_back(b.input("x", {n, 4, h, 6}));
     values_.push_back(b.relu("start", values_[0]));
-    for (int i = 0; i < 14; ++i) grow("v" + std::to_string(i));
+    for (int i = 0; i < 14; ++i) grow(numbered("v", i));
     // Whatever nothing reads, and one value more.
     b.output(pick());
     const ir::Users users(b.graph);
     for (const ValueId id : values_) {
       if (users.of(id).empty() && !b.graph.is_output(id)) b.output(id);
     }
-    for (size_t i = 0; i < b.graph.output_names.size(); ++i) b.graph.output_names[i] = "out" + std::to_string(i);
+    for (size_t i = 0; i < b.graph.output_names.size(); ++i)
+      b.graph.output_names[i] = numbered("out", static_cast<int>(i));
   }
 
  private:
@@ -148,8 +151,8 @@ class RandomGraph {
 class RandomGraphs : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomGraphs, EngineComputesWhatTheGraphSays) {
-  for (int i = 0; i < 25; ++i) {
-    const uint32_t seed = static_cast<uint32_t>(GetParam() * 25 + i);
+  for (int i = 0; i < 75; ++i) {
+    const uint32_t seed = static_cast<uint32_t>(GetParam() * 75 + i);
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_engine_matches([&](GraphBuilder& b) { RandomGraph(b, seed); }, 1, 1e-3);
     if (HasFatalFailure() || HasNonfatalFailure()) return;
