@@ -249,18 +249,10 @@ void run_tile(const StripProgram& program, const StripOperand* operands, const f
       case PwOp::kStore: store(values[instr.a], outputs[instr.operand], tile); continue;
       default: break;
     }
-    // One vector that stands for every element is read to the end: where the result overwrites it, its copy is read.
-    HWY_ALIGN float copy[kLanes];
-    const auto operand = [&](uint8_t index) -> Register {
-      const Register value = values[index];
-      if (value.step != 0 || value.data != to) return value;
-      hn::Store(hn::Load(kF, value.data), kF, copy);
-      return {copy, 0};
-    };
     const int reads = reads_of(instr.op);
-    const Register a = operand(instr.a);
-    const Register b = reads >= 2 ? operand(instr.b) : a;
-    const Register c = reads == 3 ? operand(instr.c) : a;
+    const Register a = values[instr.a];
+    const Register b = reads >= 2 ? values[instr.b] : a;
+    const Register c = reads == 3 ? values[instr.c] : a;
     // A value that is the same for every element is computed once.
     const bool one = (a.step | b.step | c.step) == 0;
     const int n = one ? kLanes : padded;

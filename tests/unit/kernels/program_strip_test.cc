@@ -266,16 +266,6 @@ TEST(StripTest, EveryLengthAndBroadcast) {
   }
 }
 
-TEST(StripTest, AResultMayTakeTheRegisterOfAConstant) {
-  std::vector<float> x(100);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) - 50.0f;
-  for (const Tier& tier : tiers()) {
-    const auto y = run(tier, {load(0, 0), constant(1, 0.0), compute(PwOp::kMax, 1, 0, 1), store(0, 1)}, {x},
-                       static_cast<int>(x.size()));
-    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], std::max(x[i], 0.0f)) << tier.name << " element " << i;
-  }
-}
-
 TEST(StripTest, StridedOperandsAndOutputs) {
   for (const Tier& tier : tiers()) {
     std::vector<float> x(300), y(200, -1.0f);
