@@ -45,6 +45,15 @@ size_t copy_bytes(const Copy& copy) {
   return align_up(static_cast<size_t>(copy.rows * copy.row_floats()) * sizeof(float), 64);
 }
 
+// to[i * kChannels + c] = from[c * channel + i * stride]: pixel by pixel, so that stores follow one another.
+template <int kChannels>
+void interleave(const float* from, int64_t channel, int64_t stride, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i, from += stride, to += kChannels) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChannels; ++c) to[c] = from[c * channel];
+  }
+}
+
 // Writes row `y` of the input, padded to `columns` pixels from column -pad on, channels-last.
 void copy_row(const ConvWindow& window, const float* x, int64_t y, int64_t columns, float* to) {
   const int64_t channels = window.channels;
@@ -67,9 +76,16 @@ void copy_row(const ConvWindow& window, const float* x, int64_t y, int64_t colum
     memcpy(to, x, static_cast<size_t>((last - first) * channels) * sizeof(float));
     return;
   }
-  for (int64_t c = 0; c < channels; ++c) {
-    const float* from = x + c * window.x_channel;
-    for (int64_t i = 0; i < last - first; ++i) to[i * channels + c] = from[i * stride];
+  const int64_t count = last - first;
+  switch (channels) {
+    case 1: return interleave<1>(x, window.x_channel, stride, count, to);
+    case 3: return interleave<3>(x, window.x_channel, stride, count, to);
+    case 4: return interleave<4>(x, window.x_channel, stride, count, to);
+    default:
+      for (int64_t c = 0; c < channels; ++c) {
+        const float* from = x + c * window.x_channel;
+        for (int64_t i = 0; i < count; ++i) to[i * channels + c] = from[i * stride];
+      }
   }
 }
 
