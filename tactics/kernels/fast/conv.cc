@@ -14,54 +14,6 @@ PanelPlan panels_of(const ConvWindow& window, const GemmShape& shape) {
   return {window.group_filters(), shape.tier->lanes, shape.vectors};
 }
 
-// Where the rows of A start: a pixel of the input, or zeros in the padding.
-struct InputRows {
-  const ConvWindow* window;
-  const float* x;  // the group's first channel
-  const float* zeros;
-};
-
-// Output pixels next to each other meet a tap at input pixels `stride` apart, so only one coordinate is looked at for
-// each row; the other, and whether it lies in the padding, is the same for all.
-void input_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
-  const auto& rows = *static_cast<const InputRows*>(context);
-  const ConvWindow& window = *rows.window;
-  const int spatial = box.rank - 2;
-  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
-    const int64_t position[2] = {spatial == 2 ? at[2] : 0, at[box.rank - 1]};
-    // Along the batch (in which no pixel is padding) when all else has one element.
-    const int varying = axis == 0 ? -1 : axis - box.rank + 2;
-    const float** tap = to;
-    for (int64_t kh = 0; kh < window.kernel[0]; ++kh) {
-      for (int64_t kw = 0; kw < window.kernel[1]; ++kw, tap += count) {
-        const int64_t pixel[2] = {
-            position[0] * window.stride[0] - window.pad[0] + kh * window.dilation[0],
-            position[1] * window.stride[1] - window.pad[1] + kw * window.dilation[1],
-        };
-        uint64_t coordinate = 0, limit = 1, step = 0;
-        int64_t offset = at[0] * window.x_batch, stride = window.x_batch;
-        bool outside = false;
-        for (int i = 0; i < 2; ++i) {
-          offset += pixel[i] * window.x_strides[i];
-          if (i == varying) {
-            coordinate = static_cast<uint64_t>(pixel[i]);
-            limit = static_cast<uint64_t>(window.input[i]);
-            step = static_cast<uint64_t>(window.stride[i]);
-            stride = window.stride[i] * window.x_strides[i];
-          } else {
-            outside |= static_cast<uint64_t>(pixel[i]) >= static_cast<uint64_t>(window.input[i]);
-          }
-        }
-        if (outside) limit = 0;
-        for (int64_t i = 0; i < length; ++i, coordinate += step, offset += stride) {
-          tap[i] = coordinate < limit ? rows.x + offset : rows.zeros;
-        }
-      }
-    }
-    to += length;
-  });
-}
-
 }  // namespace
 
 Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
@@ -130,8 +82,8 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   parallel_for(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
     const int64_t group = task / split.tasks();
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
-    const InputRows input = {&window, args.inputs[0].as<const float>() + group * channels * window.x_channel,
-                             reinterpret_cast<const float*>(scratch)};
+    const WindowRows input = {&window, args.inputs[0].as<const float>() + group * channels * window.x_channel,
+                              reinterpret_cast<const float*>(scratch)};
     const size_t zero_bytes = align_up(static_cast<size_t>(channels) * sizeof(float), 64);
     if (padded) memset(scratch, 0, zero_bytes);
 
@@ -144,7 +96,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
                    .epilogue = &epilogue,
                    .out = y.as<float>(),
                    .out_strides = {},
-                   .row_pointers = input_rows,
+                   .row_pointers = window_rows,
                    .context = &input};
     memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
     // One output channel lies wherever it lies.

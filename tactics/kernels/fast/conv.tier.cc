@@ -1,4 +1,5 @@
 #include "tactics/kernels/fast/conv.h"
+
 #include "tactics/kernels/fast/gemm_kernels.h"
 
 namespace planwright {

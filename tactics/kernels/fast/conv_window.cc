@@ -1,21 +1,14 @@
 #include "tactics/kernels/fast/conv_window.h"
 
-#include "tactics/kernels/fast/epilogue.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::fast {
 
-bool ConvWindow::is_padded() const {
-  for (int i = 0; i < 2; ++i) {
-    const int64_t last = (output[i] - 1) * stride[i] - pad[i] + (kernel[i] - 1) * dilation[i];
-    if (pad[i] > 0 || last >= input[i]) return true;
-  }
-  return false;
-}
+namespace {
 
-ConvWindow conv_window(const KernelArgs& args) {
+template <typename Params>
+ConvWindow window_of(const KernelArgs& args, const Params& params) {
   const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  const auto& params = args.params_as<ConvParams>();
   ConvWindow window;
   window.batch = x.dims[0];
   window.channels = x.dims[1];
@@ -23,8 +16,6 @@ ConvWindow conv_window(const KernelArgs& args) {
   window.filters = y.dims[1];
   window.x_batch = x.strides[0];
   window.x_channel = x.strides[1];
-  window.y_batch = y.strides[0];
-  window.y_channel = y.strides[1];
   const int missing = 2 - params.spatial;
   for (int i = 0; i < 2; ++i) {
     const int of = i - missing, axis = of + 2;
@@ -36,15 +27,74 @@ ConvWindow conv_window(const KernelArgs& args) {
     window.dilation[i] = real ? params.dilation[of] : 1;
     window.pad[i] = real ? args.scalars[of] : 0;
     window.x_strides[i] = real ? x.strides[axis] : 0;
-    window.y_strides[i] = real ? y.strides[axis] : 0;
   }
   return window;
 }
 
+}  // namespace
+
+bool ConvWindow::is_padded() const {
+  for (int i = 0; i < 2; ++i) {
+    // The dilation of a phase of a transposed convolution is negative.
+    const int64_t reach = (kernel[i] - 1) * dilation[i];
+    const int64_t first = (reach < 0 ? reach : 0) - pad[i];
+    const int64_t last = (output[i] - 1) * stride[i] + (reach > 0 ? reach : 0) - pad[i];
+    if (first < 0 || last >= input[i]) return true;
+  }
+  return false;
+}
+
+ConvWindow conv_window(const KernelArgs& args) {
+  if (args.op == OpKind::kConv) return window_of(args, args.params_as<ConvParams>());
+  return window_of(args, args.params_as<ConvTransposeParams>());
+}
+
+// Output pixels next to each other meet a tap at input pixels `stride` apart, so only one coordinate is looked at for
+// each row; the other, and whether it lies in the padding, is the same for all.
+void window_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+  const auto& rows = *static_cast<const WindowRows*>(context);
+  const ConvWindow& window = *rows.window;
+  const int spatial = box.rank - 2;
+  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+    const int64_t position[2] = {spatial == 2 ? at[2] : 0, at[box.rank - 1]};
+    // Along the batch (in which no pixel is padding) when all else has one element.
+    const int varying = axis == 0 ? -1 : axis - box.rank + 2;
+    const float** tap = to;
+    for (int64_t kh = 0; kh < window.kernel[0]; ++kh) {
+      for (int64_t kw = 0; kw < window.kernel[1]; ++kw, tap += count) {
+        const int64_t pixel[2] = {
+            position[0] * window.stride[0] - window.pad[0] + kh * window.dilation[0],
+            position[1] * window.stride[1] - window.pad[1] + kw * window.dilation[1],
+        };
+        // Unsigned: what lies outside may be so far outside that its offset wraps.
+        uint64_t coordinate = 0, limit = 1, step = 0;
+        uint64_t offset = static_cast<uint64_t>(at[0] * window.x_batch), stride = static_cast<uint64_t>(window.x_batch);
+        bool outside = false;
+        for (int i = 0; i < 2; ++i) {
+          offset += static_cast<uint64_t>(pixel[i]) * static_cast<uint64_t>(window.x_strides[i]);
+          if (i == varying) {
+            coordinate = static_cast<uint64_t>(pixel[i]);
+            limit = static_cast<uint64_t>(window.input[i]);
+            step = static_cast<uint64_t>(window.stride[i]);
+            stride = step * static_cast<uint64_t>(window.x_strides[i]);
+          } else {
+            outside |= static_cast<uint64_t>(pixel[i]) >= static_cast<uint64_t>(window.input[i]);
+          }
+        }
+        if (outside) limit = 0;
+        for (int64_t i = 0; i < length; ++i, coordinate += step, offset += stride) {
+          tap[i] = coordinate < limit ? rows.x + static_cast<int64_t>(offset) : rows.zeros;
+        }
+      }
+    }
+    to += length;
+  });
+}
+
 Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier) {
-  PW_RETURN_IF_ERROR(reference_kernel(OpKind::kConv).validate(args));
+  PW_RETURN_IF_ERROR(reference_kernel(args.op).validate(args));
   const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  if (args.params_as<ConvParams>().spatial > 2) {
+  if (x.rank > 4) {
     return error(StatusCode::kUnsupported, "the kernel knows one or two spatial axes, not three");
   }
   if (x.dtype != DType::kF32 || w.dtype != DType::kF32) {
