@@ -1,9 +1,9 @@
 #include "apps/common/report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 
 #include "apps/common/statistics.h"
@@ -111,9 +111,14 @@ void print_layer_times(const Measurement& measurement) {
 }
 
 uint64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage's ru_maxrss: that starts from what the process that started this one had resident.
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  uint64_t kib = 0;
+  while (status >> word) {
+    if (word == "VmHWM:" && status >> kib) break;
+  }
+  return kib * 1024;
 }
 
 }  // namespace planwright::apps
