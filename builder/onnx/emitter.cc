@@ -36,8 +36,8 @@ std::vector<ValueId> Emitter::emit(Operation operation) {
 
 std::vector<ValueId> Emitter::add(Operation& operation) {
   std::vector<ValueId> outputs;
-  for (size_t i = 0; i < operation.results.size(); ++i) {
-    outputs.push_back(graph_.add_value(prefix_, DType::kF32, {}).id);
+  for (const Result& result : operation.results) {
+    outputs.push_back(result.wanted ? graph_.add_value(prefix_, DType::kF32, {}).id : ir::kNone);
   }
   ir::Node& node = graph_.add_node(operation.kind, operation.params, operation.inputs, outputs);
   node.core_inputs = operation.kind == OpKind::kPointwise ? 0 : static_cast<int32_t>(node.inputs.size());
@@ -49,6 +49,7 @@ std::vector<ValueId> Emitter::add(Operation& operation) {
   const std::vector<std::optional<DType>> types = ir::infer_types(graph_, node);
   const std::vector<std::optional<Shape>> dims = ir::infer_dims(graph_, node, &graph_.guards);
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == ir::kNone) continue;
     ir::Value& output = graph_.value(outputs[i]);
     const Result& result = operation.results[i];
     output.dtype = result.dtype ? *result.dtype : types[i].value();
@@ -68,6 +69,7 @@ bool Emitter::fold(ir::NodeId id) {
   std::vector<std::vector<int64_t>> output_dims;
   std::vector<DType> output_types;
   for (const ValueId output : node.outputs) {
+    if (output == ir::kNone) return false;
     const std::optional<std::vector<int64_t>> dims = constant_dims(graph_.value(output).dims);
     if (!dims) return false;
     size_t size = size_of(graph_.value(output).dtype);

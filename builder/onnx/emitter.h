@@ -15,10 +15,11 @@ using ir::Dim;
 using ir::Shape;
 using ir::ValueId;
 
-// Type and dims of an output; what is not given is inferred.
+// Type and dims of an output; what is not given is inferred. One that is not wanted becomes ir::kNone.
 struct Result {
   std::optional<DType> dtype = std::nullopt;
   std::optional<Shape> dims = std::nullopt;
+  bool wanted = true;
 };
 
 // A core operator about to be appended.

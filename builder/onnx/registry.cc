@@ -10,7 +10,8 @@ std::unordered_map<std::string, ImportFunction> make_index() {
   for (const ImporterTable table :
        {generator_importers(), logic_importers(), math_importers(), activation_importers(), contraction_importers(),
         conv_importers(), pool_importers(), normalization_importers(), reduction_importers(), resize_importers(),
-        shape_importers(), movement_importers(), selection_importers()}) {
+        shape_importers(), movement_importers(), selection_importers(), quantization_importers(), recurrent_importers(),
+        einsum_importers()}) {
     for (const ImporterRow& row : table) index.emplace(std::string(row.domain) + "::" + row.op, row.import);
   }
   return index;

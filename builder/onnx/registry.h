@@ -34,6 +34,9 @@ ImporterTable resize_importers();
 ImporterTable shape_importers();
 ImporterTable movement_importers();
 ImporterTable selection_importers();
+ImporterTable quantization_importers();
+ImporterTable recurrent_importers();
+ImporterTable einsum_importers();
 
 // The operator's importer; null if there is none.
 ImportFunction find_importer(const std::string& domain, const std::string& op);

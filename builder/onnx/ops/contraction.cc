@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include "builder/onnx/ops/common.h"
+#include "builder/onnx/ops/contractions.h"
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
-namespace {
 
-// numpy's matmul: a vector on the left is a row, one on the right a column, and its axis is dropped from the result.
 ValueId matmul_of(NodeContext& node, ValueId a, ValueId b) {
   node.require(node.rank(a) >= 1 && node.rank(b) >= 1, "its inputs must have an axis or more");
   node.require(node.dtype(a) == node.dtype(b), "its inputs have different types");
@@ -19,6 +18,8 @@ ValueId matmul_of(NodeContext& node, ValueId a, ValueId b) {
   const uint32_t dropped = (row ? 1u << (rank - 2) : 0u) | (column ? 1u << (rank - 1) : 0u);
   return node.squeeze(product, dropped);
 }
+
+namespace {
 
 void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
 

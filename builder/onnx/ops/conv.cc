@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "builder/onnx/ops/common.h"
+#include "builder/onnx/ops/contractions.h"
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
@@ -56,6 +57,8 @@ ValueId add_bias(NodeContext& node, ValueId y, int bias) {
   return node.binary(PwOp::kAdd, y, per_channel(node, node.in(bias), node.rank(y) - 2));
 }
 
+}  // namespace
+
 ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
   check_operands(node, x, w);
   const int32_t group = group_of(node);
@@ -70,6 +73,8 @@ ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
   operation.results[0] = {node.dtype(x), std::move(out)};
   return node.emit_one(std::move(operation));
 }
+
+namespace {
 
 void conv(NodeContext& node) { node.set(0, add_bias(node, conv_of(node, node.in(0), node.in(1)), 2)); }
 

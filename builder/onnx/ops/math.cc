@@ -67,15 +67,27 @@ void pow(NodeContext& node) {
 
 void mod(NodeContext& node) {
   const bool truncates = node.get_int("fmod") != 0;
-  node.require(truncates || !is_float(node.in_type(0)), "fmod must be 1 for floating types");
+  // Before opset 28 only integers had a modulo with the divisor's sign.
+  node.require(truncates || node.since() >= 28 || !is_float(node.in_type(0)), "fmod must be 1 for floating types");
   truncates ? binary<PwOp::kModTrunc>(node) : binary<PwOp::kModFloor>(node);
 }
 
+// Counts outside [0, bits) leave nothing but the sign: 0, or -1 where a negative number is shifted right.
 void bit_shift(NodeContext& node) {
   const std::string direction = node.get_string("direction");
   node.require(direction == "LEFT" || direction == "RIGHT",
                fmt::format("direction '{}' is not LEFT or RIGHT", direction));
-  direction == "LEFT" ? binary<PwOp::kShiftLeft>(node) : binary<PwOp::kShiftRight>(node);
+  if (direction == "LEFT") return binary<PwOp::kShiftLeft>(node);
+  const auto [a, b] = broadcast_pair(node);
+  const DType dtype = node.dtype(a);
+  if (is_unsigned(dtype)) return node.set(0, node.binary(PwOp::kShiftRight, a, b));
+  const auto bits = static_cast<int64_t>(8 * size_of(dtype));
+  node.set(0, map(node, a, b, dtype, [bits](ProgramBuilder& p, Reg x, Reg count) {
+             const Reg last = p.constant_int(x.type, bits - 1);
+             const Reg negative = p.apply(PwOp::kLess, count, p.constant_int(x.type, 0));
+             const Reg limited = p.apply(PwOp::kSelect, negative, last, p.apply(PwOp::kMin, count, last));
+             return p.apply(PwOp::kShiftRight, x, limited);
+           }));
 }
 
 // A bound of Clip: a constant becomes part of the program, a computed one an operand.

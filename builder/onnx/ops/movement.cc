@@ -320,9 +320,12 @@ void space_to_depth(NodeContext& node) {
   node.require(node.in_rank(0) == 4, "its input must have four axes");
   node.require(block >= 1, fmt::format("blocksize is {}", block));
   const Shape d = node.in_dims(0);
+  const std::string mode = node.get_string("mode", "DCR");
+  node.require(mode == "DCR" || mode == "CRD", fmt::format("mode '{}' is unknown", mode));
   const Dim height = ir::floor_div(d[2], block), width = ir::floor_div(d[3], block);
   const ValueId split = node.reshape(node.in(0), {d[0], d[1], height, block, width, block});
-  const ValueId moved = node.transpose(split, {0, 3, 5, 1, 2, 4});
+  const ValueId moved =
+      node.transpose(split, mode == "DCR" ? std::vector<int>{0, 3, 5, 1, 2, 4} : std::vector<int>{0, 1, 3, 5, 2, 4});
   node.set(0, node.reshape(moved, {d[0], d[1] * (block * block), height, width}));
 }
 

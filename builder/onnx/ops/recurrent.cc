@@ -1,0 +1,116 @@
+// RNN, GRU and LSTM.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "builder/onnx/ops/common.h"
+#include "builder/onnx/registry.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+struct ActivationRow {
+  const char* name;
+  RnnActivation activation;
+  float alpha, beta;  // by default
+  int numbers;        // how many of them it takes from activation_alpha and activation_beta
+};
+
+constexpr ActivationRow kActivations[] = {
+    {"tanh", RnnActivation::kTanh, 0, 0, 0},
+    {"sigmoid", RnnActivation::kSigmoid, 0, 0, 0},
+    {"relu", RnnActivation::kRelu, 0, 0, 0},
+    {"affine", RnnActivation::kAffine, 1, 0, 2},
+    {"leakyrelu", RnnActivation::kLeakyRelu, 0.01f, 0, 1},
+    {"thresholdedrelu", RnnActivation::kThresholdedRelu, 1, 0, 1},
+    {"scaledtanh", RnnActivation::kScaledTanh, 1, 1, 2},
+    {"hardsigmoid", RnnActivation::kHardSigmoid, 0.2f, 0.5f, 2},
+    {"elu", RnnActivation::kElu, 1, 0, 1},
+    {"softsign", RnnActivation::kSoftsign, 0, 0, 0},
+    {"softplus", RnnActivation::kSoftplus, 0, 0, 0},
+};
+
+const ActivationRow& find_activation(const NodeContext& node, std::string name) {
+  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (const ActivationRow& row : kActivations) {
+    if (name == row.name) return row;
+  }
+  node.unsupported(fmt::format("activation '{}'", name));
+}
+
+// ONNX names f, g and h of one direction after the other; alpha and beta lists give numbers to those that take any.
+void read_activations(const NodeContext& node, std::vector<std::string> names, RnnParams& params) {
+  const size_t each = names.size();
+  if (node.has_attribute("activations")) {
+    names = node.get_strings("activations");
+  } else if (params.directions == 2) {
+    names.insert(names.end(), names.begin(), names.begin() + static_cast<std::ptrdiff_t>(each));
+  }
+  // The default of RNN's schema is for two directions.
+  if (names.size() == 2 * each && params.directions == 1) names.resize(each);
+  node.require(names.size() == each * static_cast<size_t>(params.directions),
+               fmt::format("'activations' has {} names for {} directions", names.size(), params.directions));
+  const std::vector<float> alphas = node.get_floats("activation_alpha"), betas = node.get_floats("activation_beta");
+  auto alpha = alphas.begin(), beta = betas.begin();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ActivationRow& row = find_activation(node, names[i]);
+    const size_t slot = i / each * 3 + i % each;
+    params.activations[slot] = row.activation;
+    params.alpha[slot] = row.numbers >= 1 && alpha != alphas.end() ? *alpha++ : row.alpha;
+    params.beta[slot] = row.numbers == 2 && beta != betas.end() ? *beta++ : row.beta;
+  }
+}
+
+void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activations, int64_t gates) {
+  RnnParams params;
+  params.kind = kind;
+  const std::string direction = node.get_string("direction", "forward");
+  node.require(direction == "forward" || direction == "reverse" || direction == "bidirectional",
+               fmt::format("direction '{}' is unknown", direction));
+  params.directions = direction == "bidirectional" ? 2 : 1;
+  params.reverse = direction == "reverse" ? 1 : 0;
+  params.batch_first = node.get_int("layout", 0) != 0 ? 1 : 0;
+  params.linear_before_reset = node.get_int("linear_before_reset", 0) != 0 ? 1 : 0;
+  params.input_forget = node.get_int("input_forget", 0) != 0 ? 1 : 0;
+  params.clip = node.get_float("clip", 0);
+  for (const int i : {0, 1, 2}) node.require(node.in_rank(i) == 3, fmt::format("input {} must have three axes", i));
+  const Dim hidden = node.in_dims(2)[2];
+  if (!hidden.is_constant()) node.unsupported("the size of its state is not a constant");
+  node.require(node.get_int("hidden_size", hidden.constant()) == hidden.constant(),
+               fmt::format("hidden_size {} is unlike its weights {}", node.get_int("hidden_size"),
+                           ir::to_string(node.in_dims(2))));
+  params.hidden = static_cast<int32_t>(hidden.constant());
+  node.guard_equal(node.in_dims(1)[0], params.directions, "weights for each direction");
+  node.guard_equal(node.in_dims(2)[0], params.directions, "weights for each direction");
+  node.guard_equal(node.in_dims(1)[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(node.in_dims(2)[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(node.in_dims(1)[2], node.in_dims(0)[2], "its weights and its input");
+  read_activations(node, std::move(activations), params);
+
+  Operation operation{OpKind::kRnn, params, node.ins()};
+  const int outputs = kind == RnnKind::kLstm ? 3 : 2;
+  operation.results.assign(static_cast<size_t>(outputs), Result{});
+  for (int i = 0; i < outputs; ++i) {
+    operation.results[static_cast<size_t>(i)].dtype = node.in_type(0);
+    operation.results[static_cast<size_t>(i)].wanted = node.wants(i);
+  }
+  while (!operation.results.empty() && !operation.results.back().wanted) operation.results.pop_back();
+  node.require(!operation.results.empty(), "it has no outputs");
+  const std::vector<ValueId> made = node.emit(std::move(operation));
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), made[i]);
+  }
+}
+
+void rnn(NodeContext& node) { recurrent(node, RnnKind::kRnn, {"Tanh"}, 1); }
+void gru(NodeContext& node) { recurrent(node, RnnKind::kGru, {"Sigmoid", "Tanh"}, 3); }
+void lstm(NodeContext& node) { recurrent(node, RnnKind::kLstm, {"Sigmoid", "Tanh", "Tanh"}, 4); }
+
+constexpr ImporterRow kRows[] = {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}};
+
+}  // namespace
+
+ImporterTable recurrent_importers() { return kRows; }
+
+}  // namespace planwright::builder::importer
