@@ -42,6 +42,10 @@ std::vector<ir::Tensor> read_numbered(const fs::path& folder, const char* prefix
 
 }  // namespace
 
+double rtol_of(const Case& one, DType output) {
+  return std::max(one.rtol, output == DType::kBF16 ? 0x1p-6 : output == DType::kF16 ? 0x1p-9 : 0.0);
+}
+
 std::vector<Case> find_cases(const fs::path& folder) {
   std::error_code failure;
   std::vector<Case> cases;

@@ -28,6 +28,10 @@ struct Case {
   std::map<std::string, builder::ShapeRange> profiles;
 };
 
+// The case's relative tolerance for an output: at least two units in the last place of the 16-bit floats, which
+// rounding in another order costs (ONNX's own runner does the same for bf16).
+double rtol_of(const Case& one, DType output);
+
 // Every folder in `folder` that has a model.onnx, by name. Throws Error(kIo).
 std::vector<Case> find_cases(const std::filesystem::path& folder);
 

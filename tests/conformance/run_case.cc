@@ -121,7 +121,8 @@ std::string whole_road(const Case& one, const std::filesystem::path& scratch) {
         return fmt::format("{} outputs, wanted {}", got.size(), data[set].outputs.size());
       }
       for (size_t i = 0; i < got.size(); ++i) {
-        const std::string difference = apps::compare(got[i], data[set].outputs[i], one.rtol, one.atol);
+        const std::string difference =
+            apps::compare(got[i], data[set].outputs[i], rtol_of(one, got[i].dtype), one.atol);
         if (!difference.empty()) {
           return fmt::format("data set {}, output '{}': {}", set, model.outputs()[i].name, difference);
         }

@@ -36,7 +36,8 @@ std::string check(const conformance::Case& one) {
     for (const size_t position : positions) inputs.push_back(set.inputs.at(position));
     const std::vector<ir::Tensor> outputs = ir::interpret(graph, inputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const std::string difference = apps::compare(outputs[i], set.outputs.at(i), one.rtol, one.atol);
+      const std::string difference =
+          apps::compare(outputs[i], set.outputs.at(i), conformance::rtol_of(one, outputs[i].dtype), one.atol);
       if (!difference.empty()) return fmt::format("output {}: {}", i, difference);
     }
   }
