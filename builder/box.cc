@@ -65,7 +65,10 @@ Box::Box(const Graph& graph, const Profile& profile) {
   SymbolValues min, max;
   for (const ir::Symbol& symbol : graph.expr_pool()->symbols()) {
     if (symbol.origin != ir::SymbolOrigin::kInputDim) {
-      throw Error(StatusCode::kUnsupported, fmt::format("{} is no dimension of an input", symbol.name));
+      // Nothing that is built depends on it (build.cc refuses what does), so any value will do.
+      ranges_.push_back({0, 0});
+      for (SymbolValues* values : {&min, &opt_, &max}) values->push_back(0);
+      continue;
     }
     const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
     const size_t axis = static_cast<size_t>(symbol.element);

@@ -16,7 +16,7 @@ using SymbolValues = std::vector<int64_t>;
 class Box {
  public:
   // Throws Error(kInvalid) where the profile does not give each of the graph's inputs dims of its rank that agree with
-  // its shape, or its opt breaks one of the graph's guards; kUnsupported for symbols that are no dims of inputs.
+  // its shape, or its opt breaks one of the graph's guards.
   Box(const ir::Graph& graph, const Profile& profile);
 
   const SymbolValues& opt() const { return opt_; }

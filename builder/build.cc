@@ -1,5 +1,7 @@
 #include "builder/build.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "builder/box.h"
@@ -7,12 +9,40 @@
 #include "builder/passes/passes.h"
 #include "builder/spec.h"
 #include "builder/storage.h"
+#include "schemas/types/error.h"
 
 namespace planwright::builder {
 namespace {
 
 using ir::Graph;
 using ir::NodeId;
+
+// A shape that the values of an input decide would have to be known before they are (plan.fbs has a place for it, the
+// loader has no way yet to be told).
+void refuse_value_shapes(const Graph& graph) {
+  const auto refuse = [&](const ir::Shape& shape, const std::string& layer) {
+    std::vector<ir::ExprInstr> list;
+    for (const ir::Dim dim : shape) flatten(dim, list);
+    for (const ir::ExprInstr& instr : list) {
+      if (instr.op != ir::ExprOp::kSymbol) continue;
+      const ir::Symbol& symbol = graph.expr_pool()->symbols()[static_cast<size_t>(instr.value)];
+      if (symbol.origin == ir::SymbolOrigin::kInputDim) continue;
+      throw Error(
+          StatusCode::kUnsupported,
+          fmt::format("layer {}: the shapes it works at depend on {}, a value known only at run time; make it a "
+                      "constant of the model",
+                      layer, symbol.name));
+    }
+  };
+  for (const NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    refuse(node.scalars, node.name);
+    for (const ir::ValueId output : node.outputs) {
+      if (output != ir::kNone) refuse(graph.value(output).dims, node.name);
+    }
+  }
+  for (const ir::Guard& guard : graph.guards) refuse({guard.left, guard.right}, guard.layer);
+}
 
 std::vector<PlannedStep> plan_steps(const Graph& graph, const Box& box) {
   std::vector<PlannedStep> steps;
@@ -61,6 +91,7 @@ int count_onnx_nodes(const planfmt::ProgramModel& program) {
 
 BuildResult build(Graph graph, const BuildOptions& options) {
   run_passes(graph, options.observe_pass);
+  refuse_value_shapes(graph);
   BuildResult result;
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < options.profiles.size(); ++i) {

@@ -207,11 +207,6 @@ PlanEmitter::PlanEmitter(const Graph& graph, const BuildOptions& options) : grap
   plan_.device = tactics::device_fingerprint();
   plan_.model = graph.name;
   plan_.threads = options.search.threads;
-  for (const ir::Symbol& symbol : graph.expr_pool()->symbols()) {
-    // The enums have the same numbers (plan.fbs); a graph input's index is its binding's.
-    plan_.symbols.push_back({static_cast<uint8_t>(symbol.origin), static_cast<uint32_t>(symbol.source),
-                             static_cast<uint32_t>(symbol.element), symbol.min, symbol.max});
-  }
   add_bindings();
   for (const ir::Guard& guard : graph.guards) {
     const bool is_proven =
@@ -270,7 +265,7 @@ ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::v
 }
 
 PlanModel PlanEmitter::take() {
-  plan_.expressions = expressions_.to_models();
+  plan_.expressions = expressions_.to_models(graph_.expr_pool()->symbols(), &plan_.symbols);
   return std::move(plan_);
 }
 

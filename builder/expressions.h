@@ -16,7 +16,9 @@ class ExpressionTable {
   // The index of the expression's value.
   uint32_t add(ir::Dim dim);
   std::vector<uint32_t> add(const ir::Shape& shape);
-  std::vector<planfmt::ExprModel> to_models() const;
+  // The table as the plan holds it; `symbols` receives those that it uses, in the pool's order.
+  std::vector<planfmt::ExprModel> to_models(const std::vector<ir::Symbol>& pool,
+                                            std::vector<planfmt::SymbolModel>* symbols) const;
 
  private:
   std::vector<ir::ExprInstr> list_;
