@@ -92,8 +92,7 @@ Complaint arity_matches(const Context&, const Node& node) {
     const bool optional = i < inputs && i >= arity.min_inputs && node.kind != OpKind::kConcat;
     if (node.inputs[static_cast<size_t>(i)] == kNone && !optional) return fmt::format("input {} is missing", i);
   }
-  // A recurrent network may be asked for its last state only.
-  if (node.outputs[0] == kNone && node.kind != OpKind::kRnn) return "its first output is missing";
+  if (node.outputs[0] == kNone) return "its first output is missing";
   return "";
 }
 

@@ -93,10 +93,10 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   operation.results.assign(static_cast<size_t>(outputs), Result{});
   for (int i = 0; i < outputs; ++i) {
     operation.results[static_cast<size_t>(i)].dtype = node.in_type(0);
-    operation.results[static_cast<size_t>(i)].wanted = node.wants(i);
+    // The core operator always writes the whole sequence.
+    operation.results[static_cast<size_t>(i)].wanted = i == 0 || node.wants(i);
   }
-  while (!operation.results.empty() && !operation.results.back().wanted) operation.results.pop_back();
-  node.require(!operation.results.empty(), "it has no outputs");
+  while (!operation.results.back().wanted) operation.results.pop_back();
   const std::vector<ValueId> made = node.emit(std::move(operation));
   for (size_t i = 0; i < made.size(); ++i) {
     if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), made[i]);
