@@ -69,6 +69,17 @@ LoopNest make_loop_nest(int rank, const int64_t* dims, int views, const int64_t 
   return nest;
 }
 
+void lengthen_inner(LoopNest* nest) {
+  constexpr int64_t kFew = 8;
+  const int inner = nest->rank - 1;
+  if (nest->inner() >= kFew) return;
+  int longest = inner;
+  for (int axis = inner - 1; axis >= 0; --axis) {
+    if (nest->dims[axis] > nest->dims[longest]) longest = axis;
+  }
+  if (nest->dims[longest] >= kFew) swap_axes(*nest, longest, inner);
+}
+
 OuterPosition::OuterPosition(const LoopNest& nest, int64_t index) : nest_(nest) {
   for (int view = 0; view < nest.views; ++view) offsets_[view] = 0;
   for (int axis = nest.rank - 2; axis >= 0; --axis) {

@@ -24,6 +24,10 @@ struct LoopNest {
 // `strides[v]` are view v's element strides over `dims` (0 where it repeats). views in [1, kMaxViews].
 LoopNest make_loop_nest(int rank, const int64_t* dims, int views, const int64_t (*strides)[kMaxRank]);
 
+// Makes the longest axis the innermost where that has only a few elements, too few to be worth a row of their own. Rows
+// are then strided; taking one costs some ten elements.
+void lengthen_inner(LoopNest* nest);
+
 // Steps through the positions of all axes but the last, keeping every view's offset.
 class OuterPosition {
  public:

@@ -145,6 +145,7 @@ Status plan_movement(const KernelArgs& args, int input, StridedCopy* copy) {
     strides[1][axis] = pieces.from_strides[axis];
   }
   copy->nest = make_loop_nest(pieces.count, pieces.dims, 2, strides);
+  lengthen_inner(&copy->nest);
   copy->element_size = static_cast<int64_t>(size_of(args.outputs[0].dtype));
   std::byte* to = args.outputs[0].as<std::byte>();
   const std::byte* from = args.inputs[input].as<const std::byte>();

@@ -2,8 +2,9 @@
 //
 // The views' axes are collapsed into as few as possible. A long inner axis is cut into strips; a short one (channels of
 // an image, say) is taken with the axis outside it as a tile, so that the interpreter's start-up is paid once for up to
-// 256 elements.
+// 256 elements. The frequent small programs run as straight code.
 #include "tactics/kernels/fast/pointwise_plan.h"
+#include "tactics/kernels/fast/pointwise_straight_rows.h"
 #include "tactics/kernels/fast/program_strip.h"
 #include "tactics/kernels/fast/vector.h"
 
@@ -80,8 +81,38 @@ void run_tiles(const Job& job, int64_t first, int64_t count, float* registers) {
   }
 }
 
+// Runs the program as straight code if it is one and its operands are contiguous or one element along the innermost
+// axis.
+bool run_as_straight(const KernelArgs& args) {
+  StraightProgram program;
+  if (args.output_count != 1 || !match_straight_program(args.program, args.program_size, &program)) return false;
+  const StraightFunction function = straight_function(program);
+  if (function == nullptr) return false;
+  const PointwisePlan plan = plan_pointwise(args, PointwisePlan::kUncut);
+  const int inner = plan.nest.rank - 1;
+  if (plan.nest.strides[0][inner] != 1) return false;
+  for (int i = 0; i < args.input_count; ++i) {
+    if (plan.nest.strides[1 + i][inner] > 1) return false;
+  }
+  parallel_for(*args.executor, plan.tasks, [&](int64_t task, int) {
+    for_each_strip(plan, task, [&](const OuterPosition& at, int64_t start, int count) {
+      StraightRun run = {{nullptr, nullptr, nullptr}, {false, false, false}, nullptr};
+      run.to = args.outputs[0].as<float>() + at.offset(0) + start;
+      for (int i = 0; i < 3; ++i) {
+        const int operand = program.operands[i];
+        if (operand < 0) continue;
+        const int64_t stride = plan.nest.strides[1 + operand][inner];
+        run.splat[i] = stride == 0;
+        run.from[i] = args.inputs[operand].as<const float>() + at.offset(1 + operand) + start * stride;
+      }
+      function(program, run, count);
+    });
+  });
+  return true;
+}
+
 Status run(const KernelArgs& args) {
-  if (element_count(args.outputs[0]) == 0) return kOkStatus;
+  if (element_count(args.outputs[0]) == 0 || run_as_straight(args)) return kOkStatus;
   const Job job{args, strip_program(args.program, args.program_size), plan_pointwise(args, kStripLength)};
   const bool strips = job.plan.nest.inner() >= kLongAxis || job.plan.nest.outer_count() == 1;
   parallel_for(*args.executor, job.plan.tasks, [&](int64_t task, int worker) {

@@ -3,8 +3,9 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kTaskElements = 1 << 14;  // 64 KiB an operand: some 5 us, so that handing tasks out does not show
-constexpr int64_t kStripUnit = 16;          // the longest vector
+constexpr int64_t kTaskElements =
+    PointwisePlan::kUncut;          // 64 KiB an operand: some 5 us, so that handing tasks out does not show
+constexpr int64_t kStripUnit = 16;  // the longest vector
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a - 1) / b + 1; }
 
@@ -28,6 +29,7 @@ PointwisePlan plan_pointwise(const KernelArgs& args, int64_t longest_strip) {
   for (int i = 0; i < args.input_count; ++i) broadcast_strides(args.inputs[i], first, strides[views++]);
   PointwisePlan plan;
   plan.nest = make_loop_nest(first.rank, first.dims, views, strides);
+  lengthen_inner(&plan.nest);
   const int64_t rows = plan.nest.outer_count(), inner = plan.nest.inner();
   // 257 elements are 144 and 113, not 256 and 1: a strip costs something to start.
   const int64_t even = ceil_div(inner, ceil_div(inner, longest_strip));

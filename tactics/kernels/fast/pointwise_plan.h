@@ -8,6 +8,8 @@ namespace planwright {
 
 // A task is a block of one row of the innermost axis where rows are long, else a group of rows.
 struct PointwisePlan {
+  static constexpr int64_t kUncut = 1 << 14;  // a longest strip that cuts no task
+
   LoopNest nest;  // the outputs, then the operands
   int64_t tasks;
   int64_t blocks, block;  // of a row, and their elements

@@ -83,27 +83,42 @@ Span span_of(int64_t out, int64_t in, int kernel, int stride, int dilation, int6
   return span;
 }
 
-// The maximum that keeps a NaN in either.
-HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::Gt(a, b)), a, b); }
+// The maximum that keeps a NaN in either: x86's gives the second operand where either is NaN.
+HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a); }
 
-// y[c] = max over taps, or their sum times `scale`.
-template <bool kMax>
-void fold(const float* const* taps, int count, int64_t channels, float scale, float* y) {
-  const FloatVec start = kMax ? hn::Set(kF, -__builtin_inff()) : hn::Zero(kF);
-  const FloatVec factor = hn::Set(kF, scale);
-  for (int64_t c = 0; c < channels; c += kLanes) {
-    const int valid = static_cast<int>(channels - c < kLanes ? channels - c : kLanes);
-    FloatVec result = start;
-    for (int t = 0; t < count; ++t) {
-      const FloatVec x = valid == kLanes ? hn::LoadU(kF, taps[t] + c) : load_n(taps[t] + c, valid);
-      result = kMax ? max_nan(result, x) : hn::Add(result, x);
+// The maximum over taps, or their sum times `scale`, of `kVectors` vectors of channels (of `valid` elements where it is
+// one and not whole).
+template <bool kMax, int kVectors>
+HWY_INLINE void fold(const float* const* taps, int count, int64_t c, int valid, FloatVec scale, float* y) {
+  FloatVec result[kVectors];
+  for (FloatVec& v : result) v = kMax ? hn::Set(kF, -__builtin_inff()) : hn::Zero(kF);
+  for (int t = 0; t < count; ++t) {
+    for (int v = 0; v < kVectors; ++v) {
+      const float* from = taps[t] + c + v * kLanes;
+      const FloatVec x = kVectors > 1 || valid == kLanes ? hn::LoadU(kF, from) : load_n(from, valid);
+      result[v] = kMax ? max_nan(result[v], x) : hn::Add(result[v], x);
     }
-    if (!kMax) result = hn::Mul(result, factor);
-    if (valid == kLanes) {
-      hn::StoreU(result, kF, y + c);
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    if (!kMax) result[v] = hn::Mul(result[v], scale);
+    if (kVectors > 1 || valid == kLanes) {
+      hn::StoreU(result[v], kF, y + c + v * kLanes);
     } else {
-      store_n(result, y + c, valid);
+      store_n(result[v], y + c, valid);
     }
+  }
+}
+
+template <bool kMax>
+void fold_pixel(const float* const* taps, int count, int64_t channels, float scale, float* y) {
+  constexpr int kVectors = 4;
+  const FloatVec factor = hn::Set(kF, scale);
+  int64_t c = 0;
+  for (; c + kVectors * kLanes <= channels; c += kVectors * kLanes) {
+    fold<kMax, kVectors>(taps, count, c, kLanes, factor, y);
+  }
+  for (; c < channels; c += kLanes) {
+    fold<kMax, 1>(taps, count, c, static_cast<int>(channels - c < kLanes ? channels - c : kLanes), factor, y);
   }
 }
 
@@ -123,10 +138,11 @@ void pool_row(const KernelArgs& args, const Shape& s, int64_t n, int64_t oy) {
       }
     }
     if (params.kind == PoolKind::kMax) {
-      fold<true>(taps, count, s.channels, 0, row + ox * s.y_w);
+      fold_pixel<true>(taps, count, s.channels, 0, row + ox * s.y_w);
     } else {
       const int divisor = params.count_include_pad != 0 ? down.padded * along.padded : count;
-      fold<false>(taps, count, s.channels, divisor == 0 ? 0.0f : 1.0f / static_cast<float>(divisor), row + ox * s.y_w);
+      fold_pixel<false>(taps, count, s.channels, divisor == 0 ? 0.0f : 1.0f / static_cast<float>(divisor),
+                        row + ox * s.y_w);
     }
   }
 }

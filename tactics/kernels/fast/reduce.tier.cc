@@ -1,10 +1,11 @@
 // Sums, means, maxima, minima and norms over any axes, fp32.
 //
 // With the axes in physical order there are two shapes. Where the innermost axis is reduced, a vector runs along it and
-// is folded at the end; where it is kept (channels of an image pooled over its pixels), a vector of neighbouring
-// outputs runs down the reduced axes. Elements are folded in runs of at most 1,024 by four interleaved partial results,
-// runs one after another, so that rounding grows with the number of runs and not of elements. Few outputs of many
-// elements each are made of parts, in tasks of their own, joined in order: the same bits at any number of threads.
+// is folded at the end; where it is kept (channels of an image pooled over its pixels), or too short to fill vectors,
+// vectors of neighbouring outputs run down the reduced axes. Elements are folded in runs of at most 1,024 by four
+// interleaved partial results, runs one after another, so that rounding grows with the number of runs and not of
+// elements. Few outputs of many elements each are made of parts, in tasks of their own, joined in order: the same bits
+// at any number of threads.
 #include "tactics/kernels/fast/loop_nest.h"
 #include "tactics/kernels/fast/vector.h"
 
@@ -13,7 +14,9 @@ namespace {
 
 constexpr int64_t kTaskElements = 1 << 14;
 constexpr int64_t kRun = 1024;
-// Parts are made of up to 16 vectors of outputs, into at most 64 parts: 64 KiB of workspace whatever the shape.
+// Columns of up to four vectors are reduced side by side, so that what is read of a pixel is read at once.
+constexpr int kWidth = 4;
+// Parts are made of up to 16 pieces, at most 64 of each: 256 KiB of workspace whatever the shape.
 constexpr int64_t kFewPieces = 16;
 constexpr int64_t kMostParts = 64;
 
@@ -34,7 +37,7 @@ Status validate(const KernelArgs& args) {
 }
 
 size_t workspace_size(const KernelArgs&) {
-  return static_cast<size_t>(kMostParts * kFewPieces * kLanes) * sizeof(float);
+  return static_cast<size_t>(kMostParts * kFewPieces * kWidth * kLanes) * sizeof(float);
 }
 
 struct SumOp {
@@ -55,15 +58,13 @@ struct MagnitudeOp {
 struct MaxOp {  // keeps a NaN in either
   static float start() { return -__builtin_inff(); }
   static HWY_INLINE FloatVec fold(FloatVec a, FloatVec b) {
-    return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::Gt(a, b)), a, b);
+    return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a);  // x86's gives b where either is NaN
   }
   static HWY_INLINE FloatVec join(FloatVec a, FloatVec b) { return fold(a, b); }
 };
 struct MinOp {
   static float start() { return __builtin_inff(); }
-  static HWY_INLINE FloatVec fold(FloatVec a, FloatVec b) {
-    return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::Lt(a, b)), a, b);
-  }
+  static HWY_INLINE FloatVec fold(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Eq(a, a), hn::Min(a, b), a); }
   static HWY_INLINE FloatVec join(FloatVec a, FloatVec b) { return fold(a, b); }
 };
 
@@ -73,7 +74,7 @@ struct Job {
   LoopNest kept, reduced;
   float scale = 1.0f;
   bool root = false;  // of the result
-  // Outputs in pieces: a vector of neighbours where those are contiguous, else one.
+  // Outputs in pieces: up to kWidth vectors of neighbours, or one output.
   bool along_columns = false;
   int64_t step = 1, pieces_in_row = 1, pieces = 1;
   int64_t count = 1;                  // reduced elements of an output
@@ -101,8 +102,10 @@ Job make_job(const KernelArgs& args) {
           make_loop_nest(reduced, reduced_dims, 1, reduced_strides)};
   const int inner = job.kept.rank - 1;
   const int64_t columns = job.kept.inner();
-  job.along_columns = job.kept.strides[1][inner] == 1 && job.kept.strides[0][inner] == 1 && columns > 1;
-  job.step = job.along_columns ? kLanes : 1;
+  const bool fills_vectors = job.reduced_stride() == 1 && job.reduced.inner() >= 4 * kLanes;
+  job.along_columns = columns > 1 && (job.kept.strides[1][inner] == 1 || !fills_vectors);
+  job.step =
+      job.along_columns ? (columns < kWidth * kLanes ? (columns + kLanes - 1) / kLanes * kLanes : kWidth * kLanes) : 1;
   job.pieces_in_row = (columns + job.step - 1) / job.step;
   job.pieces = job.kept.outer_count() * job.pieces_in_row;
   job.count = job.reduced.outer_count() * job.reduced.inner();
@@ -130,6 +133,13 @@ HWY_INLINE void for_each_run(const Job& job, const float* x, int64_t begin, int6
     i += length;
     if (in_row + length == inner) at.next();
   }
+}
+
+// The first `count` of the elements `stride` apart, the other lanes 0.
+HWY_INLINE FloatVec gather_n(const float* from, int64_t stride, int count) {
+  float lanes[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * stride] : 0.0f;
+  return hn::LoadU(kF, lanes);
 }
 
 // Folds `length` elements, `stride` apart.
@@ -170,25 +180,36 @@ float reduce_rows(const Job& job, const float* x, int64_t begin, int64_t end) {
   return lanes[0];
 }
 
-// `valid` neighbouring outputs, one a lane, of elements [begin, end).
-template <typename Op, bool kPartial>
-FloatVec reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, int valid) {
-  const int64_t stride = job.reduced_stride();
-  FloatVec total = hn::Set(kF, Op::start());
+// kVectors vectors of neighbouring outputs, one a lane, of elements [begin, end). kPartial: of one only `valid` lanes.
+template <typename Op, int kVectors, bool kPartial>
+void reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, int valid, FloatVec* totals) {
+  constexpr int kInterleaved = kVectors == 1 ? 4 : 2;
+  const int64_t stride = job.reduced_stride(), apart = job.kept.strides[1][job.kept.rank - 1];
+  for (int v = 0; v < kVectors; ++v) totals[v] = hn::Set(kF, Op::start());
+  const auto load = [&](const float* from, int v) {
+    if (apart != 1) return gather_n(from + v * kLanes * apart, apart, kPartial ? valid : kLanes);
+    return kPartial ? load_n(from, valid) : hn::LoadU(kF, from + v * kLanes);
+  };
   for_each_run(job, x, begin, end, [&](const float* run, int64_t length) {
-    const auto load = [&](int64_t i) {
-      return kPartial ? load_n(run + i * stride, valid) : hn::LoadU(kF, run + i * stride);
-    };
-    FloatVec sums[4];
-    for (FloatVec& sum : sums) sum = hn::Set(kF, Op::start());
-    int64_t i = 0;
-    for (; i + 4 <= length; i += 4) {
-      for (int v = 0; v < 4; ++v) sums[v] = Op::fold(sums[v], load(i + v));
+    FloatVec sums[kInterleaved][kVectors];
+    for (auto& row : sums) {
+      for (FloatVec& sum : row) sum = hn::Set(kF, Op::start());
     }
-    for (; i < length; ++i) sums[0] = Op::fold(sums[0], load(i));
-    total = Op::join(total, Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3])));
+    int64_t i = 0;
+    for (; i + kInterleaved <= length; i += kInterleaved) {
+      for (int r = 0; r < kInterleaved; ++r) {
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Op::fold(sums[r][v], load(run + (i + r) * stride, v));
+      }
+    }
+    for (; i < length; ++i) {
+      for (int v = 0; v < kVectors; ++v) sums[0][v] = Op::fold(sums[0][v], load(run + i * stride, v));
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      FloatVec sum = Op::join(sums[0][v], sums[1][v]);
+      if constexpr (kInterleaved == 4) sum = Op::join(sum, Op::join(sums[2][v], sums[3][v]));
+      totals[v] = Op::join(totals[v], sum);
+    }
   });
-  return total;
 }
 
 // What a piece reads and writes.
@@ -206,17 +227,42 @@ Piece piece_at(const Job& job, int64_t index) {
           static_cast<int>(left < job.step ? left : job.step)};
 }
 
+// The piece's outputs before they are finished, of elements [begin, end).
 template <typename Op>
-HWY_INLINE FloatVec reduce_piece(const Job& job, const Piece& piece, int64_t begin, int64_t end) {
-  if (!job.along_columns) return hn::Set(kF, reduce_rows<Op>(job, piece.from, begin, end));
-  if (piece.valid == kLanes) return reduce_columns<Op, false>(job, piece.from, begin, end, kLanes);
-  return reduce_columns<Op, true>(job, piece.from, begin, end, piece.valid);
+void reduce_piece(const Job& job, const Piece& piece, int64_t begin, int64_t end, FloatVec* totals) {
+  if (!job.along_columns) {
+    totals[0] = hn::Set(kF, reduce_rows<Op>(job, piece.from, begin, end));
+    return;
+  }
+  if (piece.valid == kWidth * kLanes) {
+    return reduce_columns<Op, kWidth, false>(job, piece.from, begin, end, kLanes, totals);
+  }
+  const int64_t apart = job.kept.strides[1][job.kept.rank - 1];
+  for (int first = 0, v = 0; first < piece.valid; first += kLanes, ++v) {
+    const float* from = piece.from + first * apart;
+    const int valid = piece.valid - first;
+    if (valid >= kLanes) {
+      reduce_columns<Op, 1, false>(job, from, begin, end, kLanes, totals + v);
+    } else {
+      reduce_columns<Op, 1, true>(job, from, begin, end, valid, totals + v);
+    }
+  }
 }
 
-void finish_piece(const Job& job, const Piece& piece, FloatVec total) {
-  total = hn::Mul(total, hn::Set(kF, job.scale));
-  if (job.root) total = hn::Sqrt(total);
-  store_n(total, piece.to, piece.valid);
+void finish_piece(const Job& job, const Piece& piece, const FloatVec* totals) {
+  const int64_t apart = job.kept.strides[0][job.kept.rank - 1];
+  for (int first = 0, v = 0; first < piece.valid; first += kLanes, ++v) {
+    FloatVec total = hn::Mul(totals[v], hn::Set(kF, job.scale));
+    if (job.root) total = hn::Sqrt(total);
+    const int valid = piece.valid - first < kLanes ? piece.valid - first : kLanes;
+    if (apart == 1) {
+      store_n(total, piece.to + first, valid);
+      continue;
+    }
+    float lanes[kLanes];
+    hn::StoreU(total, kF, lanes);
+    for (int lane = 0; lane < valid; ++lane) piece.to[(first + lane) * apart] = lanes[lane];
+  }
 }
 
 template <typename Op>
@@ -227,23 +273,30 @@ void run_with(const Job& job) {
     parallel_for(executor, (job.pieces + group - 1) / group, [&](int64_t task, int) {
       for (int64_t i = task * group; i < (task + 1) * group && i < job.pieces; ++i) {
         const Piece piece = piece_at(job, i);
-        finish_piece(job, piece, reduce_piece<Op>(job, piece, 0, job.count));
+        FloatVec totals[kWidth];
+        reduce_piece<Op>(job, piece, 0, job.count, totals);
+        finish_piece(job, piece, totals);
       }
     });
     return;
   }
-  float* totals = reinterpret_cast<float*>(job.args.workspace);
+  float* parts = reinterpret_cast<float*>(job.args.workspace);
+  constexpr int64_t kPart = kWidth * kLanes;
   parallel_for(executor, job.pieces * job.parts, [&](int64_t task, int) {
     const int64_t begin = task % job.parts * job.part_count, end = begin + job.part_count;
-    const Piece piece = piece_at(job, task / job.parts);
-    hn::StoreU(reduce_piece<Op>(job, piece, begin, end < job.count ? end : job.count), kF, totals + task * kLanes);
+    FloatVec totals[kWidth];
+    for (FloatVec& total : totals) total = hn::Zero(kF);
+    reduce_piece<Op>(job, piece_at(job, task / job.parts), begin, end < job.count ? end : job.count, totals);
+    for (int v = 0; v < kWidth; ++v) hn::StoreU(totals[v], kF, parts + task * kPart + v * kLanes);
   });
   for (int64_t i = 0; i < job.pieces; ++i) {
-    FloatVec total = hn::LoadU(kF, totals + i * job.parts * kLanes);
-    for (int64_t part = 1; part < job.parts; ++part) {
-      total = Op::join(total, hn::LoadU(kF, totals + (i * job.parts + part) * kLanes));
+    FloatVec totals[kWidth];
+    for (int v = 0; v < kWidth; ++v) {
+      const float* part = parts + i * job.parts * kPart + v * kLanes;
+      totals[v] = hn::LoadU(kF, part);
+      for (int64_t p = 1; p < job.parts; ++p) totals[v] = Op::join(totals[v], hn::LoadU(kF, part + p * kPart));
     }
-    finish_piece(job, piece_at(job, i), total);
+    finish_piece(job, piece_at(job, i), totals);
   }
 }
 

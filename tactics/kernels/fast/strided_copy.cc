@@ -121,11 +121,4 @@ void strided_copy(Executor& executor, const StridedCopy& copy) {
   }
 }
 
-void strided_fill(Executor& executor, const TensorView& to, const void* value) {
-  int64_t strides[2][kMaxRank] = {};
-  for (int axis = 0; axis < to.rank; ++axis) strides[0][axis] = to.strides[axis];
-  strided_copy(executor, {make_loop_nest(to.rank, to.dims, 2, strides), to.as<std::byte>(),
-                          static_cast<const std::byte*>(value), static_cast<int64_t>(size_of(to.dtype)), nullptr});
-}
-
 }  // namespace planwright

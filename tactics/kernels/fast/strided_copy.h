@@ -1,4 +1,4 @@
-// Copying between strided views, and filling them: elements of 1, 2, 4 or 8 bytes, whatever their type.
+// Copying between strided views: elements of 1, 2, 4 or 8 bytes, whatever their type.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_STRIDED_COPY_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_STRIDED_COPY_H_
 
@@ -26,9 +26,6 @@ void strided_copy(Executor& executor, const StridedCopy& copy);
 
 // Whether what is written runs along another axis than what is read, so that the copy goes tile by tile.
 bool is_transposing(const LoopNest& nest);
-
-// Every element of `to` becomes the element at `value`.
-void strided_fill(Executor& executor, const TensorView& to, const void* value);
 
 }  // namespace planwright
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -135,6 +136,40 @@ KernelCase pointwise(Rng& rng) {
                   pw_compute(PwOp::kAdd, 4, 3, 2), pw_compute(PwOp::kTanh, 5, 4), pw_store(0, 5)},
                  {operand(), operand(), operand()});
   return c;
+}
+
+// The programs that straight code runs, and some that it nearly does; an operand may be NaN.
+KernelCase straight_pointwise(Rng& rng) {
+  const Dims out = {random_int(rng, 1, 3), random_int(rng, 1, 40), random_int(rng, 1, 6), random_int(rng, 1, 30)};
+  const auto operand = [&] {
+    Dims dims = out;
+    for (int64_t& dim : dims) dim = random_int(rng, 0, 3) == 0 ? 1 : dim;
+    TestTensor tensor = TestTensor::random(rng, DType::kF32, dims, image_strides(rng, dims), -4, 4);
+    tensor.map([&](double x) { return random_int(rng, 0, 30) == 0 ? std::nan("") : x; });
+    return tensor;
+  };
+  const PwOp ops[] = {PwOp::kAdd, PwOp::kSub, PwOp::kMul};
+  std::vector<PwInstr> program = {pw_load(0, 0), pw_load(1, 1), pw_load(2, 2), pw_const(3, -1), pw_const(4, 2)};
+  int value = 0;
+  for (int next = 1; next <= 2 && coin(rng); ++next) {
+    const bool swapped = coin(rng);
+    program.push_back(pw_compute(ops[random_int(rng, 0, 2)], 5, swapped ? next : value, swapped ? value : next));
+    value = 5;
+  }
+  if (value == 0 && coin(rng)) {
+    program.push_back(pw_compute(PwOp::kMulAdd, 5, 0, 1, 2));
+    value = 5;
+  }
+  for (int i = 0; i < 2 && coin(rng); ++i) {
+    const bool is_max = coin(rng);
+    program.push_back(pw_compute(is_max ? PwOp::kMax : PwOp::kMin, 6, value, is_max ? 3 : 4));
+    value = 6;
+  }
+  program.push_back(pw_store(0, value));
+  KernelCase c;
+  c.op = OpKind::kPointwise;
+  c.outputs = {TestTensor(DType::kF32, out, image_strides(rng, out))};
+  return c.with_program(program, {operand(), operand(), operand()});
 }
 
 // Random instructions on registers of three classes, loaded from and stored to random types.
@@ -336,18 +371,21 @@ KernelCase copy(Rng& rng) {
 KernelCase pad(Rng& rng) {
   const DType type = random_type(rng);
   const Dims x = {random_int(rng, 1, 3), random_int(rng, 1, 20), random_int(rng, 1, 30)};
+  PadParams params;
+  params.mode = coin(rng) ? PadMode::kConstant : static_cast<PadMode>(random_int(rng, 1, 3));
   std::vector<int64_t> pads(6);
   Dims y = x;
   for (size_t axis = 0; axis < 3; ++axis) {
-    pads[axis] = random_int(rng, -1, 3);
-    pads[3 + axis] = random_int(rng, -1, 3);
-    if (x[axis] + pads[axis] + pads[3 + axis] < 0) pads[axis] = 0;
+    const int64_t least = params.mode == PadMode::kConstant ? -3 : 0;
+    pads[axis] = random_int(rng, least, 3);
+    pads[3 + axis] = random_int(rng, least, 3);
+    if (x[axis] + pads[axis] + pads[3 + axis] < 0) pads[axis] = 5;
     y[axis] = x[axis] + pads[axis] + pads[3 + axis];
   }
   std::vector<TestTensor> inputs = {TestTensor::random(rng, type, x, random_strides(rng, x), 0, 2)};
   if (coin(rng)) inputs.push_back(TestTensor::random(rng, type, {}, 0, 2));
   KernelCase c = KernelCase::of(OpKind::kPad, inputs, {TestTensor(type, y, random_strides(rng, y))});
-  c.with(PadParams{}).with_scalars(pads);
+  c.with(params).with_scalars(pads);
   return c;
 }
 
@@ -424,21 +462,23 @@ TEST_P(FastKernels, AgreeWithTheReferenceOnRandomCases) {
 
 INSTANTIATE_TEST_SUITE_P(
     Operators, FastKernels,
-    ::testing::Values(Generator{"Depthwise", OpKind::kConv, depthwise, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
-                      Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
-                      Generator{"Pointwise", OpKind::kPointwise, pointwise, {1e-6, 1e-6, 0}, {"pointwise_f32"}},
-                      Generator{"MixedPointwise", OpKind::kPointwise, mixed_pointwise, {}, {"pointwise_mixed"}},
-                      Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
-                      Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
-                      Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
-                      Generator{"LargeReduce", OpKind::kReduce, large_reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}, 20},
-                      Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},
-                      Generator{"LayerNorm", OpKind::kLayerNorm, layer_norm, {1e-4, 1e-4, 0}, {"layer_norm_f32"}},
-                      Generator{"Copy", OpKind::kCopy, copy, {}, {"movement_copy"}},
-                      Generator{"Pad", OpKind::kPad, pad, {}, {"movement_pad"}},
-                      Generator{"Concat", OpKind::kConcat, concat, {}, {"movement_concat"}},
-                      Generator{"Expand", OpKind::kExpand, expand, {}, {"movement_expand"}},
-                      Generator{"Gather", OpKind::kGather, gather, {}, {"gather_rows"}}),
+    ::testing::Values(
+        Generator{"Depthwise", OpKind::kConv, depthwise, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
+        Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
+        Generator{"Pointwise", OpKind::kPointwise, pointwise, {1e-6, 1e-6, 0}, {"pointwise_f32"}},
+        Generator{"StraightPointwise", OpKind::kPointwise, straight_pointwise, {1e-6, 1e-6, 0}, {"pointwise_f32"}},
+        Generator{"MixedPointwise", OpKind::kPointwise, mixed_pointwise, {}, {"pointwise_mixed"}},
+        Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
+        Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
+        Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
+        Generator{"LargeReduce", OpKind::kReduce, large_reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}, 20},
+        Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},
+        Generator{"LayerNorm", OpKind::kLayerNorm, layer_norm, {1e-4, 1e-4, 0}, {"layer_norm_f32"}},
+        Generator{"Copy", OpKind::kCopy, copy, {}, {"movement_copy"}},
+        Generator{"Pad", OpKind::kPad, pad, {}, {"movement_pad"}},
+        Generator{"Concat", OpKind::kConcat, concat, {}, {"movement_concat"}},
+        Generator{"Expand", OpKind::kExpand, expand, {}, {"movement_expand"}},
+        Generator{"Gather", OpKind::kGather, gather, {}, {"gather_rows"}}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(GatherRows, AnIndexPastTheEndIsAPrecondition) {
