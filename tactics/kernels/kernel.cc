@@ -37,8 +37,8 @@ Status validate_view(const TensorView& view, const char* what, int index) {
 // Whether the operator means something without the operand: see the operand lists of op.h.
 bool may_be_absent_input(OpKind op, int input) { return input >= arity_of(op).min_inputs && op != OpKind::kConcat; }
 bool may_be_absent_output(OpKind op, int output) {
-  // A recurrent network may be asked for its last state only.
-  return output >= arity_of(op).min_outputs || op == OpKind::kRnn;
+  // A recurrent network may be asked for its last state only; every output of a program is stored.
+  return op == OpKind::kRnn || (output >= arity_of(op).min_outputs && op != OpKind::kPointwise);
 }
 
 Status validate_operands(const KernelArgs& args) {

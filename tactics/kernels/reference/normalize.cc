@@ -146,6 +146,7 @@ Status validate_group_norm(const KernelArgs& args) {
 Status run_group_norm(const KernelArgs& args) {
   const auto& params = args.params_as<GroupNormParams>();
   const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  if (element_count(y) == 0) return kOkStatus;  // no channels may be in any number of groups
   Box group(x, 1, x.rank);
   group.dims[0] = x.dims[1] / params.groups;
   Box groups(x, 0, 2);
