@@ -135,10 +135,10 @@ HWY_INLINE void for_each_run(const Job& job, const float* x, int64_t begin, int6
   }
 }
 
-// The first `count` of the elements `stride` apart, the other lanes 0.
-HWY_INLINE FloatVec gather_n(const float* from, int64_t stride, int count) {
+// The first `count` of the elements `stride` apart, the other lanes `rest`. Not inlined: it is long, and rarely used.
+HWY_NOINLINE FloatVec gather_n(const float* from, int64_t stride, int count, float rest) {
   float lanes[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * stride] : 0.0f;
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * stride] : rest;
   return hn::LoadU(kF, lanes);
 }
 
@@ -154,10 +154,9 @@ HWY_INLINE FloatVec fold_row(const float* x, int64_t length, int64_t stride) {
     }
   }
   // Lanes past the end hold the neutral element (0 for squares too).
-  float lanes[kLanes];
   for (; i < length; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = i + lane < length ? x[(i + lane) * stride] : Op::start();
-    sums[0] = Op::fold(sums[0], hn::LoadU(kF, lanes));
+    const int count = static_cast<int>(length - i < kLanes ? length - i : kLanes);
+    sums[0] = Op::fold(sums[0], gather_n(x + i * stride, stride, count, Op::start()));
   }
   return Op::join(Op::join(sums[0], sums[1]), Op::join(sums[2], sums[3]));
 }
@@ -180,16 +179,27 @@ float reduce_rows(const Job& job, const float* x, int64_t begin, int64_t end) {
   return lanes[0];
 }
 
-// kVectors vectors of neighbouring outputs, one a lane, of elements [begin, end). kPartial: of one only `valid` lanes.
-template <typename Op, int kVectors, bool kPartial>
-void reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, int valid, FloatVec* totals) {
+// Elements of neighbouring outputs: contiguous, only some of a vector, or apart.
+struct LoadWhole {
+  HWY_INLINE FloatVec operator()(const float* from) const { return hn::LoadU(kF, from); }
+};
+struct LoadPartial {
+  int valid;
+  HWY_INLINE FloatVec operator()(const float* from) const { return load_n(from, valid); }
+};
+struct LoadApart {
+  int valid;
+  int64_t apart;
+  HWY_INLINE FloatVec operator()(const float* from) const { return gather_n(from, apart, valid, 0.0f); }
+};
+
+// kVectors vectors of neighbouring outputs, one a lane, of elements [begin, end).
+template <typename Op, int kVectors, typename Load>
+HWY_NOINLINE void reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, const Load& load,
+                                 FloatVec* totals) {
   constexpr int kInterleaved = kVectors == 1 ? 4 : 2;
-  const int64_t stride = job.reduced_stride(), apart = job.kept.strides[1][job.kept.rank - 1];
+  const int64_t stride = job.reduced_stride();
   for (int v = 0; v < kVectors; ++v) totals[v] = hn::Set(kF, Op::start());
-  const auto load = [&](const float* from, int v) {
-    if (apart != 1) return gather_n(from + v * kLanes * apart, apart, kPartial ? valid : kLanes);
-    return kPartial ? load_n(from, valid) : hn::LoadU(kF, from + v * kLanes);
-  };
   for_each_run(job, x, begin, end, [&](const float* run, int64_t length) {
     FloatVec sums[kInterleaved][kVectors];
     for (auto& row : sums) {
@@ -198,11 +208,11 @@ void reduce_columns(const Job& job, const float* x, int64_t begin, int64_t end, 
     int64_t i = 0;
     for (; i + kInterleaved <= length; i += kInterleaved) {
       for (int r = 0; r < kInterleaved; ++r) {
-        for (int v = 0; v < kVectors; ++v) sums[r][v] = Op::fold(sums[r][v], load(run + (i + r) * stride, v));
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Op::fold(sums[r][v], load(run + (i + r) * stride + v * kLanes));
       }
     }
     for (; i < length; ++i) {
-      for (int v = 0; v < kVectors; ++v) sums[0][v] = Op::fold(sums[0][v], load(run + i * stride, v));
+      for (int v = 0; v < kVectors; ++v) sums[0][v] = Op::fold(sums[0][v], load(run + i * stride + v * kLanes));
     }
     for (int v = 0; v < kVectors; ++v) {
       FloatVec sum = Op::join(sums[0][v], sums[1][v]);
@@ -234,17 +244,19 @@ void reduce_piece(const Job& job, const Piece& piece, int64_t begin, int64_t end
     totals[0] = hn::Set(kF, reduce_rows<Op>(job, piece.from, begin, end));
     return;
   }
-  if (piece.valid == kWidth * kLanes) {
-    return reduce_columns<Op, kWidth, false>(job, piece.from, begin, end, kLanes, totals);
-  }
   const int64_t apart = job.kept.strides[1][job.kept.rank - 1];
+  if (apart == 1 && piece.valid == kWidth * kLanes) {
+    return reduce_columns<Op, kWidth>(job, piece.from, begin, end, LoadWhole{}, totals);
+  }
   for (int first = 0, v = 0; first < piece.valid; first += kLanes, ++v) {
     const float* from = piece.from + first * apart;
-    const int valid = piece.valid - first;
-    if (valid >= kLanes) {
-      reduce_columns<Op, 1, false>(job, from, begin, end, kLanes, totals + v);
+    const int valid = piece.valid - first < kLanes ? piece.valid - first : kLanes;
+    if (apart != 1) {
+      reduce_columns<Op, 1>(job, from, begin, end, LoadApart{valid, apart}, totals + v);
+    } else if (valid == kLanes) {
+      reduce_columns<Op, 1>(job, from, begin, end, LoadWhole{}, totals + v);
     } else {
-      reduce_columns<Op, 1, true>(job, from, begin, end, valid, totals + v);
+      reduce_columns<Op, 1>(job, from, begin, end, LoadPartial{valid}, totals + v);
     }
   }
 }
