@@ -13,6 +13,10 @@ target_compile_options(planwright_flags INTERFACE ${PLANWRIGHT_WARNINGS} -ffp-co
 if(PLANWRIGHT_SANITIZE)
   target_compile_options(planwright_flags INTERFACE -fsanitize=${PLANWRIGHT_SANITIZE} -fno-sanitize-recover=all
                                                     -fno-omit-frame-pointer)
+  if(PLANWRIGHT_SANITIZE MATCHES "undefined")
+    # Checks run-time type information, which the loader's classes do not have.
+    target_compile_options(planwright_flags INTERFACE -fno-sanitize=vptr)
+  endif()
   target_link_options(planwright_flags INTERFACE -fsanitize=${PLANWRIGHT_SANITIZE})
 endif()
 if(PLANWRIGHT_COVERAGE)

@@ -29,6 +29,10 @@ Status verify_counts(const plan::Plan& plan) {
                    row.limit);
     }
   }
+  if (!is_aligned(*plan.expressions(), alignof(plan::Expr)) || !is_aligned(*plan.symbols(), alignof(plan::Symbol)) ||
+      !is_aligned(*plan.weights(), alignof(plan::Blob))) {
+    return error(StatusCode::kCorrupt, "the plan's expressions, symbols or weights are not aligned");
+  }
   if (plan.profiles()->size() == 0) return error(StatusCode::kCorrupt, "the plan has no profile");
   if (plan.threads() < 1 || plan.threads() > kMaxThreads) {
     return error(StatusCode::kCorrupt, "the plan was tuned for %d threads; 1 to %d are allowed", plan.threads(),

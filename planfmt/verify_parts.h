@@ -21,6 +21,13 @@ Status verify_lifetimes(const plan::Plan& plan, const plan::Program& program);
 Status verify_tactics(const plan::Plan& plan, const plan::Program& program, const KernelCatalog& catalog,
                       const Array<const void*>& kernels);
 
+// Whether a list may be read in place. FlatBuffers' verifier looks only at the four bytes of its length; an empty list
+// is never read.
+template <typename T>
+bool is_aligned(const flatbuffers::Vector<T>& list, size_t alignment) {
+  return list.size() == 0 || reinterpret_cast<uintptr_t>(list.Data()) % alignment == 0;
+}
+
 }  // namespace planwright::planfmt
 
 #endif  // PLANWRIGHT_PLANFMT_VERIFY_PARTS_H_

@@ -99,9 +99,8 @@ Status verify_operands(const plan::Plan& plan, const plan::Program& program, con
   return kOkStatus;
 }
 
-bool is_aligned(const flatbuffers::Vector<uint8_t>* bytes) {
-  return bytes == nullptr || bytes->size() == 0 || reinterpret_cast<uintptr_t>(bytes->data()) % 8 == 0;
-}
+// Kernels read params and programs as structs of theirs.
+bool may_be_read(const flatbuffers::Vector<uint8_t>* bytes) { return bytes == nullptr || is_aligned(*bytes, 8); }
 
 Status verify_memory(const plan::Plan& plan, const plan::Program& program, const plan::Step& step) {
   if (step.packed() < -1 || step.packed() >= static_cast<int64_t>(plan.weights()->size())) {
@@ -135,7 +134,7 @@ Status verify_step(const plan::Plan& plan, const plan::Program& program, const p
   for (uint32_t i = 0; i < nodes; ++i) {
     if (step.onnx()->Get(i) >= plan.nodes()->size()) return error(StatusCode::kCorrupt, "an ONNX node is not there");
   }
-  if (!is_aligned(step.params()) || !is_aligned(step.program()) || step.tactic() == nullptr) {
+  if (!may_be_read(step.params()) || !may_be_read(step.program()) || step.tactic() == nullptr) {
     return error(StatusCode::kCorrupt, "params, program or tactic are missing or not aligned");
   }
   if (step.regions() != nullptr && step.regions()->size() > 0) {
@@ -160,6 +159,9 @@ Status verify_program(const plan::Plan& plan, const plan::Program& program, uint
   if (program.storages()->size() > kMaxStorages) {
     return error(StatusCode::kCorrupt, "a program has %u storages, more than the %u allowed",
                  program.storages()->size(), kMaxStorages);
+  }
+  if (!is_aligned(*program.storages(), alignof(plan::Storage))) {
+    return error(StatusCode::kCorrupt, "a program's storages are not aligned");
   }
   for (uint32_t i = 0; i < program.storages()->size(); ++i) PW_RETURN_IF_ERROR(verify_storage(plan, program, i));
   PW_RETURN_IF_ERROR(verify_binding_storages(plan, program));

@@ -100,6 +100,9 @@ Status verify_range(const plan::Plan& plan, uint32_t input, const plan::ShapeRan
     return error(StatusCode::kCorrupt, "a profile's range for input %s has another input's rank",
                  binding.name()->c_str());
   }
+  if (!is_aligned(*range.min(), 8) || !is_aligned(*range.opt(), 8) || !is_aligned(*range.max(), 8)) {
+    return error(StatusCode::kCorrupt, "a profile's range for input %s is not aligned", binding.name()->c_str());
+  }
   for (uint32_t axis = 0; axis < rank; ++axis) {
     const int64_t min = range.min()->Get(axis), opt = range.opt()->Get(axis), max = range.max()->Get(axis);
     if (min < 0 || min > opt || opt > max) {
