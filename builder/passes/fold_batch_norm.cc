@@ -1,5 +1,6 @@
 // A scale and shift of each channel right after a contraction with constant weights go into the weights and a bias:
 // what BatchNorm becomes at import, and Mul, Add, Sub, Div by constants.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -43,18 +44,6 @@ Channels minus(const Channels& a, const Channels& b) {
 }
 Channels times(const Channels& a, const Channels& b) {
   return combine(a, b, [](double x, double y) { return x * y; });
-}
-
-// The elements of a constant that differ at most along `axis_from_end`, the place of the channels counted from the last
-// axis; nullopt otherwise.
-std::optional<Channels> channels_of(const ir::Value& value, size_t axis_from_end, int64_t count) {
-  if (!value.is_constant() || value.dtype != DType::kF32) return std::nullopt;
-  for (size_t i = 0; i < value.dims.size(); ++i) {
-    const bool channel_axis = value.dims.size() - 1 - i == axis_from_end;
-    const ir::Dim dim = value.dims[i];
-    if (!(dim == ir::Dim(1)) && !(channel_axis && dim == ir::Dim(count))) return std::nullopt;
-  }
-  return float_elements(value);
 }
 
 // Where a contraction's channels are.
@@ -134,7 +123,7 @@ class AffineProgram {
   std::optional<Affine> load(const SsaInstr& instr) const {
     const ir::ValueId id = node_.inputs[static_cast<size_t>(node_.core_inputs) + instr.operand];
     if (id == result_) return Affine{{1}, {0}};
-    std::optional<Channels> elements = channels_of(graph_.value(id), at_.axis_from_end, at_.channels);
+    std::optional<Channels> elements = channel_elements(graph_.value(id), at_.axis_from_end, at_.channels);
     if (!elements) return std::nullopt;
     return Affine{{0}, std::move(*elements)};
   }
@@ -164,12 +153,6 @@ bool all_finite(const Affine& affine) {
     }
   }
   return true;
-}
-
-std::vector<int64_t> constant_dims(const ir::Value& value) {
-  std::vector<int64_t> dims;
-  for (ir::Dim dim : value.dims) dims.push_back(dim.constant());
-  return dims;
 }
 
 // Puts scale into the node's weights and makes its epilogue `acc + shift`.

@@ -16,12 +16,16 @@ using Pass = bool (*)(ir::Graph&);
 bool fold_constants(ir::Graph& graph);  // nodes whose inputs are constants run on reference kernels now
 bool remove_dead_code(ir::Graph& graph);
 bool simplify_algebra(ir::Graph& graph);      // x*1, x+0, reshape of reshape, transpose of transpose, no-op casts ...
+bool sink_expands(ir::Graph& graph);          // an Expand behind what does the same to every copy
+bool sink_reshapes(ir::Graph& graph);         // a Reshape behind the Pointwise that could join what is before it
 bool fold_batch_norm(ir::Graph& graph);       // per-channel scale and shift after a contraction go into its weights
+bool fold_input_scales(ir::Graph& graph);     // the same before a contraction, from the end of its input's program
 bool share_subexpressions(ir::Graph& graph);  // equal nodes on equal inputs
 
 // ---- Fuse
 bool match_normalisations(ir::Graph& graph);  // LayerNorm, Softmax from the parts exporters break them into
 bool match_attention(ir::Graph& graph);       // MatMul, scale, mask, Softmax, MatMul
+bool match_one_hot(ir::Graph& graph);         // a product with one-hot rows is a Gather
 bool fuse_pointwise(ir::Graph& graph);        // Pointwise into Pointwise: one program
 bool fuse_epilogues(ir::Graph& graph);        // Pointwise into the contraction before it
 bool simplify_programs(ir::Graph& graph);  // inside a program: constants, GELU/SiLU/HardSwish forms, unused registers

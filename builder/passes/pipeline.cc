@@ -21,14 +21,25 @@ struct NamedPass {
 
 // What one of these does may open a way for another: they run again until none changes anything.
 constexpr NamedPass kSimplify[] = {
-    PW_PASS(remove_dead_code), PW_PASS(fold_constants),       PW_PASS(simplify_programs),
-    PW_PASS(simplify_algebra), PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
+    PW_PASS(remove_dead_code), PW_PASS(fold_constants), PW_PASS(simplify_programs),    PW_PASS(simplify_algebra),
+    PW_PASS(sink_expands),     PW_PASS(sink_reshapes),  PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
 };
 
 // Patterns are matched on the exporter's small nodes, so before these are fused.
+constexpr NamedPass kMatch[] = {
+    PW_PASS(match_normalisations),
+    PW_PASS(match_attention),
+};
+
+// Again until nothing changes: a one-hot and an activation are several nodes, so they are seen once these are one.
 constexpr NamedPass kFuse[] = {
-    PW_PASS(match_normalisations), PW_PASS(match_attention), PW_PASS(simplify_algebra),  PW_PASS(fuse_pointwise),
-    PW_PASS(fuse_epilogues),       PW_PASS(fold_constants),  PW_PASS(simplify_programs), PW_PASS(remove_dead_code),
+    PW_PASS(simplify_algebra),  PW_PASS(fuse_pointwise), PW_PASS(sink_reshapes),
+    PW_PASS(simplify_programs), PW_PASS(match_one_hot),  PW_PASS(fold_constants),
+};
+
+constexpr NamedPass kEpilogues[] = {
+    PW_PASS(fuse_epilogues),   PW_PASS(fold_input_scales), PW_PASS(simplify_programs),
+    PW_PASS(simplify_algebra), PW_PASS(remove_dead_code),
 };
 
 constexpr NamedPass kPlace[] = {
@@ -55,6 +66,12 @@ class Runner {
     return changed;
   }
 
+  template <size_t kCount>
+  void run_until_stable(const NamedPass (&passes)[kCount]) {
+    for (int round = 0; round < kMaxRounds && run(passes); ++round) {
+    }
+  }
+
  private:
   bool run(const NamedPass& pass) {
     if (!pass.run(graph_)) return false;
@@ -76,9 +93,10 @@ void run_passes(ir::Graph& graph, const std::function<void(const std::string& pa
     throw std::logic_error("the imported graph is broken: " + broken);
   }
   Runner runner(graph, observe);
-  for (int round = 0; round < kMaxRounds && runner.run(kSimplify); ++round) {
-  }
-  runner.run(kFuse);
+  runner.run_until_stable(kSimplify);
+  runner.run(kMatch);
+  runner.run_until_stable(kFuse);
+  runner.run(kEpilogues);
   runner.run(kPlace);
 }
 

@@ -98,6 +98,22 @@ std::vector<double> float_elements(const ir::Value& value) {
   return elements;
 }
 
+std::optional<std::vector<double>> channel_elements(const ir::Value& value, size_t axis_from_end, int64_t count) {
+  if (!value.is_constant() || value.dtype != DType::kF32) return std::nullopt;
+  for (size_t i = 0; i < value.dims.size(); ++i) {
+    const bool channel_axis = value.dims.size() - 1 - i == axis_from_end;
+    const ir::Dim dim = value.dims[i];
+    if (!(dim == ir::Dim(1)) && !(channel_axis && dim == ir::Dim(count))) return std::nullopt;
+  }
+  return float_elements(value);
+}
+
+std::vector<int64_t> constant_dims(const ir::Value& value) {
+  std::vector<int64_t> dims;
+  for (ir::Dim dim : value.dims) dims.push_back(dim.constant());
+  return dims;
+}
+
 ValueId add_float_constant(ir::Graph& graph, const std::string& name, const std::vector<int64_t>& dims,
                            const std::vector<double>& elements) {
   ir::Bytes data(elements.size() * sizeof(float));

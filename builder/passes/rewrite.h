@@ -29,6 +29,11 @@ bool same_shape(const ir::Shape& a, const ir::Shape& b);
 std::optional<double> splat_of(const ir::Value& value);
 // The elements of a constant of a float type as doubles.
 std::vector<double> float_elements(const ir::Value& value);
+// The elements of an fp32 constant that differ at most along the axis that is the `axis_from_end`th before the last, of
+// length `count` or 1: one number a channel or one for all. nullopt for other values.
+std::optional<std::vector<double>> channel_elements(const ir::Value& value, size_t axis_from_end, int64_t count);
+// The dims of a value all of whose dims are constants.
+std::vector<int64_t> constant_dims(const ir::Value& value);
 // Adds an fp32 constant, each element rounded once.
 ir::ValueId add_float_constant(ir::Graph& graph, const std::string& name, const std::vector<int64_t>& dims,
                                const std::vector<double>& elements);

@@ -1,5 +1,6 @@
 // Nodes that do nothing, or that two do what one could: one rule a function.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "builder/passes/passes.h"
@@ -182,6 +183,24 @@ bool gather_to_slice(ir::Graph& graph, ir::Node& node) {
   return true;
 }
 
+// ---- A sum of squares is one reduction.
+
+bool square_into_sum(ir::Graph& graph, ir::Node& node) {
+  if (node.kind != OpKind::kReduce || node.as<ReduceParams>().kind != ReduceKind::kSum) return false;
+  if (only_user(graph, node.inputs[0]) == nullptr) return false;
+  const std::optional<OneOp> square = one_op_of(graph, node.inputs[0]);
+  if (!square || square->op != PwOp::kMul) return false;
+  const ir::ValueId x = square->operands[0].value;
+  if (x == kNone || square->operands[1].value != x || !same_shape(graph.value(x).dims, input_dims(graph, node)) ||
+      graph.value(x).dtype != graph.value(node.inputs[0]).dtype) {
+    return false;
+  }
+  node.as<ReduceParams>().kind = ReduceKind::kSumSquare;
+  node.inputs[0] = x;
+  take_names(node, *square->node);
+  return true;
+}
+
 // ---- Padding that a convolution does by itself.
 
 bool pads_with_zero(const ir::Graph& graph, const ir::Node& pad) {
@@ -209,7 +228,7 @@ bool absorb_pad(ir::Graph& graph, ir::Node& node) {
 using Rule = bool (*)(ir::Graph&, ir::Node&);
 // remove_identity erases the node, so it comes last.
 constexpr Rule kRules[] = {join_reshapes,   join_transposes, transpose_to_reshape, absorb_expand,
-                           gather_to_slice, absorb_pad,      remove_identity};
+                           gather_to_slice, square_into_sum, absorb_pad,           remove_identity};
 
 }  // namespace
 

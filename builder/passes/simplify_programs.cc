@@ -43,6 +43,9 @@ std::optional<double> fold(PwOp op, PwClass type, double a, double b) {
   }
 }
 
+// A factor far from where products over- or underflow, so that two of them may be joined.
+bool is_moderate(double factor) { return std::abs(factor) > 0x1p-40 && std::abs(factor) < 0x1p40; }
+
 class Simplifier {
  public:
   explicit Simplifier(const ir::Graph& graph, const ir::Node& node) : graph_(graph), node_(node), from_(node.program) {}
@@ -108,10 +111,15 @@ class Simplifier {
       const ir::Value& value = graph_.value(node_.inputs[static_cast<size_t>(node_.core_inputs) + source.operand]);
       if (value.dtype == type) return instr.read[0];
     }
-    const bool truth = (source.op >= PwOp::kEqual && source.op <= PwOp::kXor) || source.op == PwOp::kNot ||
-                       source.op == PwOp::kIsNan || source.op == PwOp::kIsInf;
-    if (type == DType::kBool && truth) return instr.read[0];
+    if (type == DType::kBool && is_truth(source)) return instr.read[0];
     return to_.add(instr);
+  }
+
+  // Whether a value is 0 or 1.
+  bool is_truth(const SsaInstr& source) const {
+    if (source.op == PwOp::kConvert) return is_truth(to_.at(source.read[0]));
+    return (source.op >= PwOp::kEqual && source.op <= PwOp::kXor) || source.op == PwOp::kNot ||
+           source.op == PwOp::kIsNan || source.op == PwOp::kIsInf;
   }
 
   PwValue negate(const SsaInstr& instr) {
@@ -136,7 +144,22 @@ class Simplifier {
     if (a == 1.0) return instr.read[1];
     if (b == -1.0) return to_.unary(PwOp::kNeg, instr.read[0]);
     if (a == -1.0) return to_.unary(PwOp::kNeg, instr.read[1]);
+    if (a || b) {
+      if (const PwValue joined = scaled(b ? instr.read[0] : instr.read[1], b ? *b : *a); joined >= 0) return joined;
+    }
     return ordered(instr, a, b);
+  }
+
+  // `value` times `factor` where the value is a product or quotient with a constant itself: one multiplication, with
+  // one rounding where there were two. -1 elsewhere.
+  PwValue scaled(PwValue value, double factor) {
+    const SsaInstr source = to_.at(value);
+    if (source.op != PwOp::kMul && source.op != PwOp::kDiv) return -1;
+    const std::optional<double> inner = constant(source, 1);
+    if (!inner || !is_moderate(*inner) || !is_moderate(factor)) return -1;
+    const double joined = source.op == PwOp::kMul ? *inner * factor : factor / *inner;
+    const double held = source.type == PwClass::kFloat ? static_cast<float>(joined) : joined;
+    return to_.binary(PwOp::kMul, source.read[0], to_.constant(held, source.type));
   }
 
   PwValue divide(const SsaInstr& instr, const std::optional<double>& a, const std::optional<double>& b) {
