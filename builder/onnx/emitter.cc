@@ -54,13 +54,15 @@ std::vector<ValueId> Emitter::add(Operation& operation) {
     const Result& result = operation.results[i];
     output.dtype = result.dtype ? *result.dtype : types[i].value();
     output.dims = result.dims ? *result.dims : dims[i].value();
-    if (output.rank() > kMaxRank) {
-      throw Error(StatusCode::kUnsupported,
-                  fmt::format("{} makes a tensor of {} axes; the most is {}", layer_, output.rank(), kMaxRank));
-    }
+    check_rank(output.dims.size());
   }
   fold(node.id);
   return outputs;
+}
+
+void Emitter::check_rank(size_t rank) const {
+  if (rank <= kMaxRank) return;
+  throw Error(StatusCode::kUnsupported, fmt::format("a tensor of {} axes; the most is {}", rank, kMaxRank));
 }
 
 bool Emitter::fold(ir::NodeId id) {
@@ -205,15 +207,14 @@ ValueId Emitter::cast(ValueId x, DType to) {
 
 ValueId Emitter::reshape(ValueId x, Shape to) {
   if (dims(x) == to) return x;
-  const auto known = constant_dims(to);
-  if (value(x).is_constant() && known) {  // the same bytes, however large
-    guard_equal(ir::product(dims(x)), ir::product(to), "the elements of a reshape");
+  check_rank(to.size());
+  guard_equal(ir::product(dims(x)), ir::product(to), "a reshape keeps the number of elements");
+  if (value(x).is_constant() && constant_dims(to)) {  // the same bytes, however large
     ir::Value& result = graph_.add_value(prefix_, dtype(x), std::move(to));
     result.constant = value(x).constant;
     result.elements = value(x).elements;
     return result.id;
   }
-  guard_equal(ir::product(dims(x)), ir::product(to), "a reshape keeps the number of elements");
   Operation operation{OpKind::kReshape, NoParams{}, {x}};
   operation.results[0].dims = std::move(to);
   return emit_one(std::move(operation));

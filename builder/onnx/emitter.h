@@ -92,6 +92,7 @@ class Emitter {
  private:
   std::vector<ValueId> add(Operation& operation);
   ir::Node& add_producer(OpKind kind, ir::Params params, std::vector<ValueId> inputs, ValueId output);
+  void check_rank(size_t rank) const;
   bool fold(ir::NodeId node);
 
   ir::Graph& graph_;

@@ -77,6 +77,19 @@ Declaration declaration_of(const onnx::ValueInfoProto& info, const std::unordere
   return declaration;
 }
 
+// The branch that an If takes, where its condition is a constant; null for other nodes.
+const onnx::GraphProto* known_branch(const onnx::NodeProto& node, const std::string& domain,
+                                     const std::vector<ValueId>& inputs, const ir::Graph& graph) {
+  if (node.op_type() != "If" || !domain.empty() || inputs.size() != 1) return nullptr;
+  const std::optional<Shape>& condition = graph.value(inputs[0]).elements;
+  if (!condition || condition->size() != 1 || !(*condition)[0].is_constant()) return nullptr;
+  const char* taken = (*condition)[0].constant() != 0 ? "then_branch" : "else_branch";
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == taken && attribute.has_g()) return &attribute.g();
+  }
+  return nullptr;
+}
+
 bool is_known(ValueId id) { return id != Scope::kUnknown; }
 
 }  // namespace
@@ -129,9 +142,15 @@ void GraphImporter::add_initializers(Scope& scope) {
   }
 }
 
-std::optional<ValueId> GraphImporter::find(const Scope& scope, const std::string& name) {
-  for (const Scope* at = &scope; at != nullptr; at = at->outer) {
+std::optional<ValueId> GraphImporter::find(Scope& scope, const std::string& name) {
+  for (Scope* at = &scope; at != nullptr; at = at->outer) {
     if (const auto found = at->values.find(name); found != at->values.end()) return found->second;
+    if (const auto tensor = at->initializers.find(name); tensor != at->initializers.end()) {
+      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
+      ir::Value& value = graph_.add_constant(name, data.dtype, data.dims, std::move(data.data));
+      attach_elements(value);
+      return at->values[name] = value.id;
+    }
   }
   return std::nullopt;
 }
@@ -152,13 +171,6 @@ void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
     if (name.empty()) {
       inputs.push_back(ir::kNone);
       continue;
-    }
-    if (const auto tensor = scope.initializers.find(name); tensor != scope.initializers.end()) {
-      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
-      ir::Value& value = graph_.add_constant(name, data.dtype, data.dims, std::move(data.data));
-      attach_elements(value);
-      scope.values[name] = value.id;
-      scope.initializers.erase(tensor);
     }
     const std::optional<ValueId> value = find(scope, name);
     if (!value) {
@@ -201,6 +213,10 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   }
   const int64_t opset = opset_of(scope, domain);
   const onnx::OpSchema* schema = find_schema(node, opset);
+  if (const onnx::GraphProto* branch = known_branch(node, domain, inputs, graph_)) {
+    import_branch(*branch, node, scope, layer);
+    return;
+  }
   const ImportFunction import = find_importer(domain, node.op_type());
   if (schema == nullptr && import == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
   if (schema != nullptr) check_node(node, *schema, opset, layer);
@@ -275,7 +291,6 @@ void GraphImporter::import_function(const onnx::FunctionProto& function, const o
   const ValueId first_made = graph_.value_count();
   Scope inner;
   inner.depth = scope.depth + 1;
-  inner.call = &call;
   inner.layer = layer;
   inner.onnx = scope.onnx.empty() ? name_of_node(call) : scope.onnx;
   inner.opsets = opsets_of(function.opset_import());
@@ -307,18 +322,38 @@ void GraphImporter::import_function(const onnx::FunctionProto& function, const o
   }
 }
 
-void GraphImporter::add_outputs(const Scope& scope) {
+void GraphImporter::import_branch(const onnx::GraphProto& branch, const onnx::NodeProto& node, Scope& scope,
+                                  const std::string& layer) {
+  const ValueId first_made = graph_.value_count();
+  Scope inner;
+  inner.outer = &scope;
+  inner.depth = scope.depth + 1;
+  inner.layer = layer;
+  inner.onnx = scope.onnx.empty() ? name_of_node(node) : scope.onnx;
+  inner.opsets = scope.opsets;
+  for (const onnx::TensorProto& tensor : branch.initializer()) inner.initializers[tensor.name()] = &tensor;
+  for (const onnx::NodeProto* child : needed_nodes(branch)) import_node(*child, inner);
+  if (branch.output_size() < node.output_size()) {
+    throw Error(StatusCode::kInvalid, fmt::format("{} (If): a branch has {} outputs, not {}", layer,
+                                                  branch.output_size(), node.output_size()));
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    const std::optional<ValueId> made = find(inner, branch.output(i).name());
+    if (!made) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("{} (If): nothing makes output '{}' of a branch", layer, branch.output(i).name()));
+    }
+    scope.values[node.output(i)] = *made;
+    if (*made >= 0) name_value(*made, first_made, scope, node.output(i));
+  }
+}
+
+void GraphImporter::add_outputs(Scope& scope) {
   Emitter emitter(graph_, "outputs", "", "outputs");
   for (const TensorDecl& output : model_.outputs()) {
-    std::optional<ValueId> id = find(scope, output.name);
-    if (!id) {
-      const auto tensor = scope.initializers.find(output.name);
-      if (tensor == scope.initializers.end()) {
-        throw Error(StatusCode::kInvalid, fmt::format("nothing makes output '{}'", output.name));
-      }
-      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", output.name));
-      id = graph_.add_constant(output.name, data.dtype, data.dims, std::move(data.data)).id;
-    }
+    const std::optional<ValueId> id = find(scope, output.name);
+    if (!id) throw Error(StatusCode::kInvalid, fmt::format("nothing makes output '{}'", output.name));
     emitter.materialize(*id);
     check_output(output, graph_.value(*id));
     graph_.outputs.push_back(*id);

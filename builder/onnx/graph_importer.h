@@ -18,12 +18,11 @@ struct Scope {
   // The value of something that no importer could make; everything that reads it is skipped.
   static constexpr ValueId kUnknown = -2;
 
-  const Scope* outer = nullptr;  // names of enclosing graphs are seen from a subgraph, not from a function
+  Scope* outer = nullptr;  // names of enclosing graphs are seen from a subgraph, not from a function
   std::unordered_map<std::string, ValueId> values;
   std::unordered_map<std::string, const onnx::TensorProto*> initializers;  // those not read yet
   std::unordered_map<std::string, Declaration> declarations;
   std::unordered_map<std::string, int64_t> opsets;  // by domain, "" for ONNX's own
-  const onnx::NodeProto* call = nullptr;            // a function's caller, for its attributes
   // What the layers of this scope are called after, and the user's node they do the work of; empty at the top.
   std::string layer, onnx;
   int depth = 0;
@@ -42,7 +41,7 @@ class GraphImporter {
  private:
   void add_inputs(Scope& scope);
   void add_initializers(Scope& scope);
-  void add_outputs(const Scope& scope);
+  void add_outputs(Scope& scope);
   void check_output(const TensorDecl& declared, const ir::Value& value) const;
 
   void import_node(const onnx::NodeProto& node, Scope& scope);
@@ -52,7 +51,11 @@ class GraphImporter {
   void name_value(ValueId id, ValueId first_made, const Scope& scope, const std::string& name);
   void refuse(const onnx::NodeProto& node, const Scope& scope, const std::string& reason);
 
-  std::optional<ValueId> find(const Scope& scope, const std::string& name);
+  // Imports the branch of an If whose condition is known.
+  void import_branch(const onnx::GraphProto& branch, const onnx::NodeProto& node, Scope& scope,
+                     const std::string& layer);
+  // What stands for the name in the scope or those around it; reads an initializer at its first use.
+  std::optional<ValueId> find(Scope& scope, const std::string& name);
   void bind_outputs(const NodeContext& context, ValueId first_made, const onnx::NodeProto& node, Scope& scope);
 
   const OnnxModel& model_;

@@ -11,7 +11,6 @@ namespace {
 // The kernel's spatial dims: those of the weights, which must be known and agree with the attribute.
 std::vector<int64_t> kernel_of(const NodeContext& node, ValueId weights) {
   const Shape& dims = node.dims(weights);
-  node.require(dims.size() >= 3, fmt::format("its weights {} have no spatial axes", ir::to_string(dims)));
   std::vector<int64_t> kernel;
   for (size_t i = 2; i < dims.size(); ++i) {
     if (!dims[i].is_constant()) node.unsupported("the kernel's size is not a constant");
@@ -32,6 +31,7 @@ int32_t group_of(const NodeContext& node) {
 void check_operands(const NodeContext& node, ValueId x, ValueId w) {
   node.require(node.rank(x) == node.rank(w), fmt::format("its input {} and weights {} differ in rank",
                                                          ir::to_string(node.dims(x)), ir::to_string(node.dims(w))));
+  node.require(node.rank(x) >= 3, fmt::format("its input {} has no spatial axes", ir::to_string(node.dims(x))));
   node.require(node.dtype(x) == node.dtype(w), "its input and weights have different types");
   for (const size_t axis : {size_t{0}, size_t{1}}) {
     node.require(ir::range_of(node.dims(w)[axis]).max > 0, "its weights have no channels");

@@ -21,7 +21,11 @@ void pool(NodeContext& node, PoolKind kind) {
   }
   params.count_include_pad = kind == PoolKind::kAverage && node.get_int("count_include_pad") != 0 ? 1 : 0;
   params.column_major_indices = kind == PoolKind::kMax && node.get_int("storage_order") != 0 ? 1 : 0;
-  params.p = static_cast<int32_t>(node.get_int("p", 2));
+  if (kind == PoolKind::kLp) {  // a float in opset 1
+    params.p =
+        node.since() < 2 ? static_cast<int32_t>(node.get_float("p", 2)) : static_cast<int32_t>(node.get_int("p", 2));
+    node.require(params.p >= 1, fmt::format("p is {}", params.p));
+  }
   Operation operation{OpKind::kPool, params, {x}, window.begin};
   operation.scalars.insert(operation.scalars.end(), window.end.begin(), window.end.end());
   Shape out{node.dims(x)[0], node.dims(x)[1]};

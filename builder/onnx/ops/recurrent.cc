@@ -1,9 +1,6 @@
 // RNN, GRU and LSTM.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
 
@@ -45,7 +42,7 @@ void read_activations(const NodeContext& node, std::vector<std::string> names, R
   if (node.has_attribute("activations")) {
     names = node.get_strings("activations");
   } else if (params.directions == 2) {
-    names.insert(names.end(), names.begin(), names.begin() + static_cast<std::ptrdiff_t>(each));
+    for (size_t i = 0; i < each; ++i) names.push_back(std::string(names[i]));
   }
   // The default of RNN's schema is for two directions.
   if (names.size() == 2 * each && params.directions == 1) names.resize(each);

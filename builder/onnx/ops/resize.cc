@@ -44,7 +44,11 @@ ResizeRounding read_rounding(const NodeContext& node) {
 // floor(length * scale). A float is a fraction with a power of two below, so expressions can be scaled exactly.
 Dim scaled(const NodeContext& node, Dim length, float scale) {
   node.require(std::isfinite(scale) && scale > 0, fmt::format("scale {} is not a positive number", scale));
-  if (length.is_constant()) return static_cast<int64_t>(std::floor(scale * static_cast<float>(length.constant())));
+  if (length.is_constant()) {
+    const float scaled_length = std::floor(scale * static_cast<float>(length.constant()));
+    node.require(scaled_length < 0x1p31f, fmt::format("scale {} makes axes too long", scale));
+    return static_cast<int64_t>(scaled_length);
+  }
   int exponent = 0;
   const auto mantissa =
       static_cast<int64_t>(std::ldexp(std::frexp(scale, &exponent), 24));  // scale = mantissa*2^(e-24)
