@@ -1,0 +1,46 @@
+// libFuzzer target: a plan of any bytes, sealed as a forger would seal it, opened and run.
+//
+//   cmake --preset fuzz && cmake --build build/fuzz --target engine_fuzz
+//   build/fuzz/bin/write_fuzz_seeds corpus && build/fuzz/bin/engine_fuzz -max_total_time=60 corpus
+#include <cstdint>
+#include <cstring>
+
+#include "tests/support/exercise.h"
+#include "tests/support/loaded.h"
+#include "tests/support/reseal.h"
+
+namespace planwright {
+namespace {
+
+// The size of the weights section is the first two bytes', its contents are ones: they never matter for safety.
+std::vector<char> engine_around(const uint8_t* plan, size_t plan_bytes, uint64_t weights_bytes) {
+  const planfmt::Sections sections = planfmt::Sections::of(plan_bytes, weights_bytes);
+  planfmt::FileHeader header{};
+  memcpy(header.magic, planfmt::kMagic, sizeof header.magic);
+  header.version = planfmt::kFormatVersion;
+  header.header_bytes = sizeof header;
+  header.file_bytes = sections.file_bytes;
+  header.plan_offset = sections.plan_offset;
+  header.plan_bytes = plan_bytes;
+  header.chunks_offset = sections.chunks_offset;
+  header.chunk_count = sections.chunk_count;
+  header.weights_offset = sections.weights_offset;
+  header.weights_bytes = weights_bytes;
+  std::vector<char> bytes(sections.file_bytes);
+  if (plan_bytes > 0) memcpy(bytes.data() + sections.plan_offset, plan, plan_bytes);
+  memset(bytes.data() + sections.weights_offset, 1, weights_bytes);
+  memcpy(bytes.data(), &header, sizeof header);
+  tests::reseal(&bytes);
+  return bytes;
+}
+
+}  // namespace
+}  // namespace planwright
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const uint64_t weights_bytes = data[0] | static_cast<uint64_t>(data[1]) << 8;
+  planwright::tests::Aligned engine(planwright::engine_around(data + 2, size - 2, weights_bytes));
+  planwright::tests::exercise(engine.data(), engine.size());
+  return 0;
+}
