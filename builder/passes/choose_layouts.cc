@@ -5,6 +5,7 @@
 // convolution to its head. A Transpose only renames the axes: in a model that was exported channels-last and transposes
 // before every convolution, the transposes cost nothing. What an operator wants is in operand_rules.cc.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "builder/passes/copies.h"
@@ -15,6 +16,7 @@
 namespace planwright::builder {
 namespace {
 
+using ir::Dim;
 using ir::Graph;
 using ir::kNone;
 using ir::Layout;
@@ -104,7 +106,27 @@ class LayoutPass {
     for (const ValueId id : node.inputs) {
       if (graph_.value(id).producer != kNone && !reads_caller(id)) votes.push_back(layout_of(id));
     }
-    return votes.empty() ? order_wanted_by_readers(output) : most_frequent(votes, output);
+    const std::optional<Layout> wanted = order_wanted_by_readers(output);
+    if (votes.empty()) return wanted.value_or(Layout{});
+    const Layout joined = most_frequent(votes, output);
+    return is_stack(node) && !wanted ? stacked(node, output, joined) : joined;
+  }
+
+  // Joined along an axis that each input has once.
+  bool is_stack(const Node& node) const {
+    const size_t axis = static_cast<size_t>(node.as<ConcatParams>().axis);
+    return std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId id) { return graph_.value(id).dims[axis] == Dim(1); });
+  }
+
+  // The new axis outermost: each input is then computed as one block, rather than interleaved with the others (pairs of
+  // real and imaginary parts would be written in steps of two).
+  static Layout stacked(const Node& node, const Value& output, const Layout& joined) {
+    const uint8_t axis = static_cast<uint8_t>(node.as<ConcatParams>().axis);
+    std::vector<uint8_t> order = order_of(joined, output.rank());
+    order.erase(std::find(order.begin(), order.end(), axis));
+    order.insert(order.begin(), axis);
+    return layout_of_order(std::move(order));
   }
 
   // Whether the value is a graph input, or only movement away from one.
@@ -117,14 +139,32 @@ class LayoutPass {
     return !graph_.value(id).is_constant();
   }
 
-  Layout order_wanted_by_readers(const Value& output) const {
-    for (const NodeId user : users_.of(output.id)) {
+  // What the first reader that minds wants, seen through movement; std::nullopt where none does.
+  std::optional<Layout> order_wanted_by_readers(const Value& value) const {
+    for (const NodeId user : users_.of(value.id)) {
       const Node& node = graph_.node(user);
+      if (is_movement(node)) {
+        if (std::optional<Layout> wanted = order_wanted_behind(node, value)) return wanted;
+        continue;
+      }
       for (size_t i = 0; i < static_cast<size_t>(node.core_inputs); ++i) {
-        if (node.inputs[i] == output.id) return layout_for(input_access(graph_, node, i), node, output.rank());
+        const Access access = node.inputs[i] == value.id ? input_access(graph_, node, i) : Access::kAny;
+        if (access != Access::kAny) return layout_for(access, node, value.rank());
       }
     }
-    return {};
+    return std::nullopt;
+  }
+
+  std::optional<Layout> order_wanted_behind(const Node& movement, const Value& input) const {
+    const Value& output = graph_.value(movement.outputs[0]);
+    const std::optional<Layout> wanted = order_wanted_by_readers(output);
+    if (!wanted || movement.kind == OpKind::kExpand) return std::nullopt;
+    if (movement.kind == OpKind::kSlice) return wanted;
+    if (movement.kind == OpKind::kReshape) return reshaped(*wanted, output.dims, input.dims);
+    const int32_t* perm = movement.as<TransposeParams>().perm;
+    int32_t inverse[kMaxRank];
+    for (int axis = 0; axis < input.rank(); ++axis) inverse[perm[axis]] = axis;
+    return transposed(*wanted, inverse, input.rank());
   }
 
   static Layout most_frequent(const std::vector<Layout>& votes, const Value& output) {

@@ -226,5 +226,48 @@ TEST(ChooseLayouts, PiecesOfTheInputAreJoinedInTheOrderThatTheConvolutionWants) 
 )");
 }
 
+TEST(ChooseLayouts, AStacksNewAxisIsOutermost) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {7, 5});
+  const ValueId real = b.reshape("real", b.unary(PwOp::kCos, "cos", x), {7, 5, 1});
+  const ValueId imaginary = b.reshape("imaginary", b.unary(PwOp::kSin, "sin", x), {7, 5, 1});
+  const ValueId pairs = b.add(OpKind::kConcat, "pairs", {real, imaginary}, ConcatParams{2}, {7, 5, 2});
+  b.output(b.reduce("y", ReduceKind::kL2, pairs, 0b100));
+  EXPECT_EQ(printed_after_layouts(b), R"(graph ""
+  input %x: fp32[7, 5]
+  %cos: fp32[7, 5] = Pointwise(%x) [cos(in0)]  "cos"
+  %real: fp32[7, 5, 1] = Reshape(%cos)  "real"
+  %sin: fp32[7, 5] = Pointwise(%x) [sin(in0)]  "sin"
+  %imaginary: fp32[7, 5, 1] = Reshape(%sin)  "imaginary"
+  %pairs: fp32[7, 5, 2] order=2,0,1 = Concat(%real, %imaginary) {axis=2}  "pairs"
+  %y: fp32[7, 5, 1] order=2,0,1 = Reduce(%pairs) {l2 axes=2}  "y"
+  output %y as "y"
+)");
+}
+
+TEST(ChooseLayouts, AStackOfChannelsIsInterleavedForItsConvolution) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {1, 7, 5, 1});
+  std::vector<ValueId> parts;
+  for (const char* name : {"a", "b", "c", "d", "e"}) parts.push_back(b.relu(name, x));
+  const ValueId joined = b.add(OpKind::kConcat, "joined", parts, ConcatParams{3}, {1, 7, 5, 5});
+  const ValueId image = b.transpose("image", joined, {0, 3, 1, 2});
+  b.output(b.reduce("y", ReduceKind::kMean, b.conv("conv", image, b.weights("w", {8, 5, 1, 1})), 0b1100));
+  EXPECT_EQ(printed_after_layouts(b), R"(graph ""
+  input %x: fp32[1, 7, 5, 1]
+  const %w: fp32[8, 5, 1, 1]
+  %a: fp32[1, 7, 5, 1] = Pointwise(%x) [max(in0, 0)]  "a"
+  %b: fp32[1, 7, 5, 1] = Pointwise(%x) [max(in0, 0)]  "b"
+  %c: fp32[1, 7, 5, 1] = Pointwise(%x) [max(in0, 0)]  "c"
+  %d: fp32[1, 7, 5, 1] = Pointwise(%x) [max(in0, 0)]  "d"
+  %e: fp32[1, 7, 5, 1] = Pointwise(%x) [max(in0, 0)]  "e"
+  %joined: fp32[1, 7, 5, 5] = Concat(%a, %b, %c, %d, %e) {axis=3}  "joined"
+  %image: fp32[1, 5, 7, 5] order=0,2,3,1 = Transpose(%joined) {perm=0,3,1,2}  "image"
+  %conv: fp32[1, 8, 7, 5] order=0,2,3,1 = Conv(%image, %w) {group=1 stride=1,1 [0, 0]}  "conv"
+  %y: fp32[1, 8, 1, 1] order=0,2,3,1 = Reduce(%conv) {mean axes=2,3}  "y"
+  output %y as "y"
+)");
+}
+
 }  // namespace
 }  // namespace planwright::builder
