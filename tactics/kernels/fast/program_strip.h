@@ -54,7 +54,8 @@ struct StripTile {
   StripProgram strip_program(const PwInstr* instructions, int count);                                          \
   /* Computes elements 0 .. length-1 (length <= kStripLength). `operands` and `outputs` as the program numbers \
      them; `accumulator` is what kAcc reads, contiguous and readable to the next multiple of 16 elements,      \
-     outside all outputs (null where the program has none). An output may be an operand of the same elements;  \
+     outside all outputs (null where the program has none; an empty program stores it to output 0). An output  \
+     may be an operand of the same elements;                                                                   \
      `registers` is kStripRegisterBytes, contents undefined before and after. */                               \
   void run_strip(const StripProgram& program, const StripOperand* operands, const float* accumulator,          \
                  const StripOutput* outputs, int length, float* registers);                                    \

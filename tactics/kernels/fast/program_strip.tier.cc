@@ -233,6 +233,7 @@ StripProgram strip_program(const PwInstr* instructions, int count) {
 
 void run_tile(const StripProgram& program, const StripOperand* operands, const float* accumulator,
               const StripOutput* outputs, const StripTile& tile, float* registers) {
+  if (program.count == 0) return store({accumulator, 1}, outputs[0], tile);
   Register values[kMaxPwRegisters];
   const int length = (tile.rows - 1) * tile.pitch + tile.columns;
   const int padded = (length + kLanes - 1) / kLanes * kLanes;

@@ -309,6 +309,17 @@ TEST(StripTest, ResultInTheRegisterOfAConstantOperand) {
   }
 }
 
+TEST(StripTest, AnEmptyProgramStoresTheAccumulator) {
+  for (const Tier& tier : tiers()) {
+    std::vector<float> accumulator(64), y(40, -1.0f);
+    for (size_t i = 0; i < accumulator.size(); ++i) accumulator[i] = static_cast<float>(i);
+    const StripOutput output = {y.data(), 1};
+    Registers registers;
+    tier.run_strip(tier.strip_program(nullptr, 0), nullptr, accumulator.data(), &output, 40, registers.get());
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], accumulator[i]) << tier.name;
+  }
+}
+
 TEST(StripTest, AccumulatorIsRead) {
   for (const Tier& tier : tiers()) {
     PwInstr acc = compute(PwOp::kAcc, 0, 0);
