@@ -1,11 +1,17 @@
-// Speed of the contractions at the shapes of real layers: GFLOP/s of every kernel and tactic, the best of several runs.
+// Speed of the contractions at the shapes of real layers (layers.txt beside this file, one a line):
 //
-//   contraction_bench [FILTER] [WORKERS]     FILTER: part of a layer's or kernel's name
+//   contraction_bench LAYERS [--workers N] [--filter TEXT] [--all]
+//
+// Prints the fastest kernel of each layer whose line holds TEXT, its time and GFLOP/s, and a sum for each model;
+// --all prints every kernel and tactic. Times are the best of several runs.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,38 +22,73 @@ namespace planwright::testing {
 namespace {
 
 struct Layer {
-  std::string name;
+  std::string line, model;
+  int count = 1;
   KernelCase work;
-  double flops;
+  double flops = 0;
+  bool constant = true;
 };
 
-Layer conv(const std::string& name, int64_t channels, int64_t filters, int64_t side, int64_t kernel, int64_t stride,
-           int group = 1, bool channels_first = false) {
-  Rng rng(1);
-  ConvShape shape;
-  shape.channels = channels;
-  shape.filters = filters;
-  shape.group = group;
-  shape.input = {side, side};
-  shape.kernel = {kernel, kernel};
-  shape.stride = {stride, stride};
-  shape.pad = shape.pad_end = {kernel / 2, kernel / 2};
-  KernelCase c = conv_case(rng, shape);
-  if (channels_first) c.inputs[0] = TestTensor::random(rng, DType::kF32, c.inputs[0].dims());
-  add_epilogue(rng, named_epilogues()[4], 1, &c);
-  const double outputs = static_cast<double>(c.outputs[0].count());
-  return {name, c, 2.0 * outputs * static_cast<double>(channels / group * kernel * kernel)};
+// "1x3x224x224"
+Dims parse_dims(const std::string& text) {
+  Dims dims;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, 'x');) dims.push_back(std::stoll(part));
+  return dims;
 }
 
-Layer matmul(const std::string& name, const Dims& a, const Dims& b) {
+// "MODEL COUNT conv|convtranspose|matmul key=value ..."
+Layer parse_layer(const std::string& line) {
+  Layer layer;
+  layer.line = line;
+  std::stringstream stream(line);
+  std::string op;
+  stream >> layer.model >> layer.count >> op;
+  std::map<std::string, Dims> values;
+  for (std::string item; stream >> item;) {
+    const size_t equals = item.find('=');
+    values[item.substr(0, equals)] = parse_dims(item.substr(equals + 1));
+  }
   Rng rng(1);
-  Dims y = a;
-  y.back() = b.back();
-  KernelCase c = KernelCase::of(OpKind::kMatMul,
-                                {TestTensor::random(rng, DType::kF32, a), TestTensor::random(rng, DType::kF32, b)},
-                                {TestTensor(DType::kF32, y)});
-  add_epilogue(rng, named_epilogues()[1], static_cast<int>(y.size()) - 1, &c);
-  return {name, c, 2.0 * static_cast<double>(c.outputs[0].count() * a.back())};
+  const auto random = [&](const Dims& dims, bool channels_last) {
+    return TestTensor::random(rng, DType::kF32, dims,
+                              channels_last ? channels_last_strides(dims) : dense_strides(dims));
+  };
+  if (op == "matmul") {
+    const Dims &a = values["a"], &b = values["b"];
+    Dims y = a;
+    y.back() = b.back();
+    layer.constant = values["constant"][0] != 0;
+    layer.work = KernelCase::of(OpKind::kMatMul, {random(a, false), random(b, false)}, {TestTensor(DType::kF32, y)});
+    layer.flops = 2.0 * static_cast<double>(layer.work.outputs[0].count() * a.back());
+    if (layer.constant) add_epilogue(rng, named_epilogues()[1], static_cast<int>(y.size()) - 1, &layer.work);
+    return layer;
+  }
+  const Dims &x = values["x"], &y = values["y"], &kernel = values["kernel"];
+  const int64_t group = values["group"][0];
+  const bool transposed = op == "convtranspose";
+  Dims w = transposed ? Dims{x[1], y[1] / group} : Dims{y[1], x[1] / group};
+  w.insert(w.end(), kernel.begin(), kernel.end());
+  // The input of a network comes channels-first.
+  layer.work =
+      KernelCase::of(transposed ? OpKind::kConvTranspose : OpKind::kConv, {random(x, x[1] > 4), random(w, false)},
+                     {TestTensor(DType::kF32, y, channels_last_strides(y))});
+  ConvParams params;
+  params.spatial = static_cast<int32_t>(kernel.size());
+  params.group = static_cast<int32_t>(group);
+  int64_t taps = 1;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    params.stride[i] = static_cast<int32_t>(values["stride"][i]);
+    params.dilation[i] = static_cast<int32_t>(values["dilation"][i]);
+    taps *= kernel[i];
+  }
+  // Both params structs have the same members.
+  static_assert(sizeof(ConvParams) == sizeof(ConvTransposeParams));
+  layer.work.with(params).with_scalars(values["pad"]);
+  const TensorView& made = transposed ? layer.work.inputs[0].view() : layer.work.outputs[0].view();
+  layer.flops = 2.0 * static_cast<double>(element_count(made) * taps * w[1]);
+  add_epilogue(rng, named_epilogues()[4], 1, &layer.work);
+  return layer;
 }
 
 std::byte* aligned(std::vector<std::byte>& bytes, size_t size) {
@@ -63,7 +104,7 @@ double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const Ta
   if (kernel.packed_size != nullptr) {
     args.packed_size = kernel.packed_size(args);
     args.packed = aligned(packed, args.packed_size);
-    if (!kernel.pack(args, aligned(packed, args.packed_size)).ok()) return 0;
+    if (!kernel.pack(args, aligned(packed, args.packed_size)).ok()) return 1e9;
   }
   if (kernel.workspace_size != nullptr) {
     args.workspace_size = kernel.workspace_size(args);
@@ -73,12 +114,12 @@ double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const Ta
   args.scratch = aligned(scratch, args.scratch_stride * static_cast<size_t>(workers));
   InlineExecutor alone;
   ThreadPool* pool = nullptr;
-  if (workers > 1 && !ThreadPool::create(workers, &pool).ok()) return 0;
+  if (workers > 1 && !ThreadPool::create(workers, &pool).ok()) return 1e9;
   args.executor = workers > 1 ? static_cast<Executor*>(pool) : &alone;
   double best = 1e9, total = 0;
-  for (int run = 0; run < 200 && (run < 5 || total < 0.15); ++run) {
+  for (int run = 0; run < 300 && (run < 5 || total < 0.03); ++run) {
     const auto start = std::chrono::steady_clock::now();
-    if (!kernel.run(args).ok()) return 0;
+    if (!kernel.run(args).ok()) return 1e9;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = seconds < best ? seconds : best;
     total += seconds;
@@ -87,54 +128,62 @@ double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const Ta
   return best;
 }
 
-void bench(const Layer& layer, const std::string& filter, int workers) {
+// Returns the fastest kernel's time.
+double bench(const Layer& layer, int workers, bool all) {
+  double fastest = 1e9;
+  std::string winner = "nothing but the reference";
   for (const KernelDescriptor* kernel : kernels_of(layer.work.op)) {
-    if ((layer.name + " " + kernel->name).find(filter) == std::string::npos) continue;
+    const bool reads_packed = kernel->packed_inputs != 0;
+    if (kernel->isa < kernels_of(layer.work.op)[0]->isa || reads_packed != layer.constant) continue;
     if (!validate_case(*kernel, layer.work).ok()) continue;
     TacticParams list[16] = {};
     std::vector<TensorView> views;
     const int count = kernel->tactics == nullptr ? 1 : kernel->tactics(layer.work.args(&views), list, 16);
     for (int i = 0; i < count; ++i) {
       const double seconds = best_seconds(*kernel, layer, list[i], workers);
-      std::printf("%-28s %-36s %d %3d %3d  %9.1f us  %7.1f GFLOP/s\n", layer.name.c_str(), kernel->name, i,
-                  list[i].v[0], list[i].v[1], seconds * 1e6, layer.flops / seconds * 1e-9);
-      std::fflush(stdout);
+      if (all) {
+        std::printf("  %-36s %4d %4d %10.1f us %7.1f GFLOP/s\n", kernel->name, list[i].v[0], list[i].v[1],
+                    seconds * 1e6, layer.flops / seconds * 1e-9);
+      }
+      if (seconds >= fastest) continue;
+      fastest = seconds;
+      winner = std::string(kernel->name) + " " + std::to_string(list[i].v[0]) + "," + std::to_string(list[i].v[1]);
     }
   }
+  std::printf("%9.1f us %7.1f GFLOP/s  %-34s %s\n", fastest * 1e6, layer.flops / fastest * 1e-9, winner.c_str(),
+              layer.line.c_str());
+  std::fflush(stdout);
+  return fastest;
 }
 
 int main(int argc, char** argv) {
-  const std::string filter = argc > 1 ? argv[1] : "";
-  const int workers = argc > 2 ? std::atoi(argv[2]) : 1;
-  const std::vector<Layer> layers = {
-      conv("resnet_stem_7x7s2_nhwc", 3, 64, 224, 7, 2),
-      conv("resnet_stem_7x7s2_nchw", 3, 64, 224, 7, 2, 1, true),
-      conv("resnet_1x1_64_256_56", 64, 256, 56, 1, 1),
-      conv("resnet_1x1_256_64_56", 256, 64, 56, 1, 1),
-      conv("resnet_3x3_64_64_56", 64, 64, 56, 3, 1),
-      conv("resnet_3x3_128_128_28", 128, 128, 28, 3, 1),
-      conv("resnet_1x1_512_128_28", 512, 128, 28, 1, 1),
-      conv("resnet_3x3_256_256_14", 256, 256, 14, 3, 1),
-      conv("resnet_1x1_1024_256_14", 1024, 256, 14, 1, 1),
-      conv("resnet_1x1_256_1024_14", 256, 1024, 14, 1, 1),
-      conv("resnet_3x3_512_512_7", 512, 512, 7, 3, 1),
-      conv("resnet_1x1_2048_512_7", 2048, 512, 7, 1, 1),
-      conv("resnet_1x1s2_512_1024_28", 512, 1024, 28, 1, 2),
-      conv("squeeze_1x1_96_16_54", 96, 16, 54, 1, 1),
-      conv("squeeze_3x3_16_64_54", 16, 64, 54, 3, 1),
-      conv("mobile_1x1_16_96_112", 16, 96, 112, 1, 1),
-      conv("mobile_1x1_96_24_56", 96, 24, 56, 1, 1),
-      conv("mobile_stem_3x3s2_nchw", 3, 16, 224, 3, 2, 1, true),
-      conv("grouped_3x3_128_128_28_g32", 128, 128, 28, 3, 1, 32),
-      matmul("minilm_qkv_128", {1, 128, 384}, {384, 384}),
-      matmul("minilm_ffn_128", {1, 128, 384}, {384, 1536}),
-      matmul("minilm_scores_128", {12, 128, 32}, {12, 32, 128}),
-      matmul("gemv_2048_1000", {1, 2048}, {2048, 1000}),
-      matmul("gemv_4096_4096", {1, 4096}, {4096, 4096}),
-      matmul("rec_head_40x120x6625", {40, 120}, {120, 6625}),
-      matmul("square_512", {512, 512}, {512, 512}),
-  };
-  for (const Layer& layer : layers) bench(layer, filter, workers);
+  int workers = 1;
+  bool all = false;
+  std::string file, filter;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--all") {
+      all = true;
+    } else if (flag == "--workers" && i + 1 < argc) {
+      workers = std::atoi(argv[++i]);
+    } else if (flag == "--filter" && i + 1 < argc) {
+      filter = argv[++i];
+    } else {
+      file = flag;
+    }
+  }
+  std::ifstream lines(file);
+  if (!lines) {
+    std::fprintf(stderr, "contraction_bench: cannot read '%s'; give the file of layers\n", file.c_str());
+    return 2;
+  }
+  std::map<std::string, double> sums;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#' || line.find(filter) == std::string::npos) continue;
+    const Layer layer = parse_layer(line);
+    sums[layer.model] += layer.count * bench(layer, workers, all);
+  }
+  for (const auto& [model, seconds] : sums) std::printf("%-16s %9.3f ms\n", model.c_str(), seconds * 1e3);
   return 0;
 }
 
