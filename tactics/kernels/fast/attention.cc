@@ -121,6 +121,7 @@ class Attention {
     tile.panel = packed + packed_depth * plan.column(panel);
     tile.panel_step = static_cast<int64_t>(plan.vectors(panel)) * shape_.tier->lanes;
     tile.out = out;
+    tile.valid = shape_.tier->lanes;
     shape_.tier->kernels[count][plan.vectors(panel)](tile);
   }
 

@@ -51,11 +51,12 @@ ConvWindow conv_window(const KernelArgs& args) {
 
 // Output pixels next to each other meet a tap at input pixels `stride` apart, so only one coordinate is looked at for
 // each row; the other, and whether it lies in the padding, is the same for all.
-void window_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+void window_rows(const void* context, RowCursor cursor, int count, const float** to) {
   const auto& rows = *static_cast<const WindowRows*>(context);
   const ConvWindow& window = *rows.window;
+  const RowBox& box = cursor.box();
   const int spatial = box.rank - 2;
-  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+  cursor.for_each_run(count, [&](const int64_t* at, int axis, int64_t length) {
     const int64_t position[2] = {spatial == 2 ? at[2] : 0, at[box.rank - 1]};
     // Along the batch (in which no pixel is padding) when all else has one element.
     const int varying = axis == 0 ? -1 : axis - box.rank + 2;

@@ -29,7 +29,7 @@ struct WindowRows {
   const float* x;  // the group's first channel
   const float* zeros;
 };
-void window_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to);
+void window_rows(const void* context, RowCursor cursor, int count, const float** to);
 
 // What every fast fp32 convolution, transposed or not, asks for, beyond what the operator does: at most two spatial
 // axes, fp32, the output's channels next to each other, an epilogue that the tier runs, at most 4,096 taps.

@@ -95,11 +95,12 @@ struct CopiedRows {
   const float* data;
 };
 
-void copied_rows(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+void copied_rows(const void* context, RowCursor cursor, int count, const float** to) {
   const auto& rows = *static_cast<const CopiedRows*>(context);
   const ConvWindow& window = *rows.window;
+  const RowBox& box = cursor.box();
   const int spatial = box.rank - 2;
-  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+  cursor.for_each_run(count, [&](const int64_t* at, int axis, int64_t length) {
     const int64_t position[2] = {spatial == 2 ? at[2] : 0, at[box.rank - 1]};
     const float* start = rows.data + position[0] * window.stride[0] * rows.copy->row_floats() +
                          position[1] * window.stride[1] * window.channels;

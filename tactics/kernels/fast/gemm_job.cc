@@ -19,8 +19,9 @@ constexpr int64_t kTaskFlops = 2000000;
 
 int64_t ceil_div(int64_t a, int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
 
+// Of a tile put aside, and of the last panel's bias.
 size_t sums_size(const GemmShape& shape) {
-  return align_up(static_cast<size_t>(shape.rows * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
+  return align_up(static_cast<size_t>((shape.rows + 1) * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
 }
 
 size_t pointers_per_tile(const GemmShape& shape, int64_t taps, int operands) {
@@ -53,19 +54,28 @@ class TileRunner {
       const EpilogueOperand& operand = epilogue_.operands[i];
       shared_[i] = operand.by_row ? nullptr : operand.data + offset_of(job.rows, first, operand.strides);
     }
+    if (epilogue_.bias < 0 || job.panels.count() == 0) return;
+    // Whole vectors are loaded, so what is read past the last column must be there. (A masked load would do, but takes
+    // 150 ns where the next page is not mapped.)
+    const int64_t last = job.panels.count() - 1;
+    const int columns = job.panels.columns(last), width = job.panels.vectors(last) * job.shape.tier->lanes;
+    if (columns == width) return;
+    padded_bias_ = sums_ + job.shape.rows * job.shape.vectors * job.shape.tier->lanes;
+    const float* bias = shared_[epilogue_.bias] + job.panels.column(last);
+    for (int j = 0; j < width; ++j) padded_bias_[j] = j < columns ? bias[j] : 0.0f;
   }
 
-  // Makes the pointers of `slot` for rows first .. first+rows-1.
-  void prepare(int64_t slot, int64_t first, int rows) {
+  // Makes the pointers of `slot` for the next `rows` rows.
+  void prepare(int64_t slot, const RowCursor& cursor, int rows) {
     const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
-    job_.row_pointers(job_.context, job_.rows, first, rows, at);
+    job_.row_pointers(job_.context, cursor, rows, at);
     at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
-    row_addresses(job_.rows, first, rows, job_.out, job_.out_strides, at);
+    row_addresses(cursor, rows, job_.out, job_.out_strides, at);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       at += rows;
       const EpilogueOperand& operand = epilogue_.operands[i];
       if (!operand.by_row) continue;
-      row_addresses(job_.rows, first, rows, operand.data, operand.strides, at);
+      row_addresses(cursor, rows, operand.data, operand.strides, at);
     }
   }
 
@@ -86,12 +96,14 @@ class TileRunner {
     tile.panel = in_place ? job_.unpacked + column : job_.packed + job_.taps * job_.depth * column;
     tile.panel_step = in_place ? job_.unpacked_step : pitch;
     float* const* out = const_cast<float* const*>(outputs);
-    const float* bias = epilogue_.bias < 0 ? nullptr : shared_[epilogue_.bias] + column;
+    const bool whole = columns == pitch;
+    const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
     const float* const* residual =
         epilogue_.residual < 0 ? nullptr : outputs + static_cast<int64_t>(epilogue_.residual + 1) * rows;
-    if (epilogue_.in_registers && columns == pitch) {
+    if (epilogue_.in_registers && (whole || tier.masks_tails)) {
       tile.out = out;
       tile.column = column;
+      tile.valid = tier.lanes - (pitch - columns);
       tile.bias = bias;
       tile.residual = residual;
       tile.clamp = epilogue_.clamps;
@@ -105,6 +117,7 @@ class TileRunner {
     for (int r = 0; r < rows; ++r) sums[r] = sums_ + r * pitch;
     tile.out = sums;
     tile.column = 0;
+    tile.valid = tier.lanes;
     tile.bias = nullptr;
     tile.residual = nullptr;
     tile.clamp = false;
@@ -148,6 +161,7 @@ class TileRunner {
   const float** pointers_;  // a tile's: [taps][rows] of A, [rows] of the output, [rows] of each operand
   size_t per_tile_;
   const float* shared_[kMaxPwOperands];
+  float* padded_bias_ = nullptr;  // of the last panel, where that is not whole
 };
 
 }  // namespace
@@ -169,9 +183,9 @@ RowBox row_box(const TensorView& output, int column_axis, int64_t first_column) 
   return box;
 }
 
-void row_addresses(const RowBox& box, int64_t first, int count, const float* base, const int64_t* strides,
-                   const float** to) {
-  for_each_row_run(box, first, count, [&](const int64_t* at, int axis, int64_t length) {
+void row_addresses(RowCursor cursor, int count, const float* base, const int64_t* strides, const float** to) {
+  const RowBox& box = cursor.box();
+  cursor.for_each_run(count, [&](const int64_t* at, int axis, int64_t length) {
     const float* start = base + offset_of(box, at, strides);
     const int64_t stride = box.step[axis] * strides[axis];
     for (int64_t i = 0; i < length; ++i) *to++ = start + i * stride;
@@ -251,11 +265,16 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
   const auto first_row = [&](int64_t tile) { return tile * height + (tile < taller ? tile : taller); };
   const auto rows_of = [&](int64_t tile) { return static_cast<int>(height + (tile < taller ? 1 : 0)); };
 
+  if (first_tile >= last_tile) return;
   TileRunner runner(job, scratch);
+  RowCursor cursor(job.rows, first_row(first_tile));
   const int64_t at_once = tiles_at_once(job.shape, job.taps, job.epilogue->operand_count);
   for (int64_t begin = first_tile; begin < last_tile; begin += at_once) {
     const int64_t end = begin + at_once < last_tile ? begin + at_once : last_tile;
-    for (int64_t tile = begin; tile < end; ++tile) runner.prepare(tile - begin, first_row(tile), rows_of(tile));
+    for (int64_t tile = begin; tile < end; ++tile) {
+      runner.prepare(tile - begin, cursor, rows_of(tile));
+      cursor.for_each_run(rows_of(tile), [](const int64_t*, int, int64_t) {});
+    }
     for (int64_t panel = first_panel; panel < last_panel; ++panel) {
       for (int64_t tile = begin; tile < end; ++tile) runner.run(tile - begin, rows_of(tile), panel);
     }

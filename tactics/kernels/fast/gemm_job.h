@@ -28,33 +28,44 @@ struct RowBox {
 // All of an output, with `first_column` the job's first column.
 RowBox row_box(const TensorView& output, int column_axis, int64_t first_column);
 
-// Calls run(indices of its first row, axis, length) for runs that make up rows first .. first+count-1 of a box and
-// differ in their index along one axis only, the innermost longer than 1. `count` > 0.
-template <typename Run>
-void for_each_row_run(const RowBox& box, int64_t first, int64_t count, const Run& run) {
-  int64_t at[kMaxRank];
-  int last = 0;
-  for (int axis = box.rank - 1; axis >= 0; --axis) {
-    at[axis] = first % box.dims[axis];
-    first /= box.dims[axis];
-    if (last == 0 && box.dims[axis] > 1) last = axis;
-  }
-  while (count > 0) {
-    const int64_t left = box.dims[last] - at[last];
-    const int64_t length = left < count ? left : count;
-    run(at, last, length);
-    count -= length;
-    at[last] += length;
-    for (int axis = last; axis > 0 && at[axis] == box.dims[axis]; --axis) {
-      at[axis] = 0;
-      ++at[axis - 1];
+// Walks the rows of a box from row `first` on. Copies are cheap; to start is not, for it divides.
+class RowCursor {
+ public:
+  RowCursor(const RowBox& box, int64_t first) : box_(&box) {
+    for (int axis = box.rank - 1; axis >= 0; --axis) {
+      at_[axis] = first % box.dims[axis];
+      first /= box.dims[axis];
+      if (last_ == 0 && box.dims[axis] > 1) last_ = axis;
     }
   }
-}
 
-// to[i] = base + what `strides` (along the output's axes) make of row first+i.
-void row_addresses(const RowBox& box, int64_t first, int count, const float* base, const int64_t* strides,
-                   const float** to);
+  const RowBox& box() const { return *box_; }
+
+  // Goes `count` rows further in runs of rows that differ in their index along one axis only, the innermost longer
+  // than 1: calls run(indices of its first row, that axis, length) for each.
+  template <typename Run>
+  void for_each_run(int64_t count, const Run& run) {
+    while (count > 0) {
+      const int64_t left = box_->dims[last_] - at_[last_];
+      const int64_t length = left < count ? left : count;
+      run(static_cast<const int64_t*>(at_), last_, length);
+      count -= length;
+      at_[last_] += length;
+      for (int axis = last_; axis > 0 && at_[axis] == box_->dims[axis]; --axis) {
+        at_[axis] = 0;
+        ++at_[axis - 1];
+      }
+    }
+  }
+
+ private:
+  const RowBox* box_;
+  int last_ = 0;
+  int64_t at_[kMaxRank];
+};
+
+// to[i] = base + what `strides` (along the output's axes) make of the cursor's row + i.
+void row_addresses(RowCursor cursor, int count, const float* base, const int64_t* strides, const float** to);
 
 struct GemmJob {
   GemmShape shape;
@@ -69,8 +80,8 @@ struct GemmJob {
   const Epilogue* epilogue;
   float* out;  // of position 0 of the output
   int64_t out_strides[kMaxRank];
-  // Writes the addresses of rows first .. first+count-1 of A to to[tap * count + row].
-  void (*row_pointers)(const void* context, const RowBox& rows, int64_t first, int count, const float** to);
+  // Writes the addresses of `count` rows of A from the cursor's on to to[tap * count + row].
+  void (*row_pointers)(const void* context, RowCursor cursor, int count, const float** to);
   const void* context;
 };
 

@@ -58,9 +58,9 @@ struct RowsOfA {
   const float* a;
   const int64_t* strides;
 };
-void rows_of_a(const void* context, const RowBox& box, int64_t first, int count, const float** to) {
+void rows_of_a(const void* context, RowCursor cursor, int count, const float** to) {
   const auto& rows = *static_cast<const RowsOfA*>(context);
-  row_addresses(box, first, count, rows.a, rows.strides, to);
+  row_addresses(cursor, count, rows.a, rows.strides, to);
 }
 
 // The rows of one job.

@@ -18,6 +18,7 @@ inline constexpr int kMaxTileVectors = 4;
 inline constexpr int kMaxLanes = 16;
 
 // out[r][column + j] = min(max(sum over k of a[r][k] * b[k][j] + bias[j] + residual[r][column + j], low), high)
+// for all columns j of V vectors but the last lanes - `valid` (GemmTier::masks_tails; else valid is lanes).
 struct GemmTile {
   const float* const* rows;  // [taps][R]: where `depth` consecutive elements of row r at that tap start
   int64_t taps, depth;
@@ -25,6 +26,7 @@ struct GemmTile {
   int64_t panel_step;
   float* const* out;  // [R]
   int64_t column;
+  int valid;                     // lanes of the last vector that are columns
   const float* bias;             // [V * lanes], or null
   const float* const* residual;  // [R], or null
   bool clamp;                    // else low and high are not looked at; NaN stays NaN
@@ -50,7 +52,7 @@ struct TileFinish {
   int rows, columns;
   float* const* out;
   int64_t column;
-  const float* bias;             // [columns], or null
+  const float* bias;             // [columns], readable to the next whole vector; or null
   const float* const* residual;  // [rows], or null
   float alpha, beta, low, high;
 };
@@ -58,6 +60,8 @@ struct TileFinish {
 // What one tier provides.
 struct GemmTier {
   int lanes;
+  // Whether micro kernels can leave out lanes of the last vector when they load residuals and store.
+  bool masks_tails;
   GemmKernel kernels[kMaxTileRows + 1][kMaxTileVectors + 1];  // [R][V]; null where registers do not hold such a tile
   void (*finish[kTileFunctionCount])(const TileFinish& tile);
   bool (*is_strip_program)(const PwInstr* instructions, int count);

@@ -5,6 +5,25 @@
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
+constexpr bool kMasksTails = HWY_TARGET <= HWY_AVX2;
+
+// The columns of a row's last vector, which are all of them where a tier cannot leave any out.
+class Tail {
+ public:
+#if HWY_TARGET <= HWY_AVX2
+  explicit HWY_INLINE Tail(int valid) : mask_(hn::FirstN(kF, static_cast<size_t>(valid))) {}
+  HWY_INLINE FloatVec load(const float* from) const { return hn::MaskedLoad(mask_, kF, from); }
+  HWY_INLINE void store(FloatVec value, float* to) const { hn::BlendedStore(value, mask_, kF, to); }
+
+ private:
+  hn::Mask<FloatTag> mask_;
+#else
+  explicit HWY_INLINE Tail(int) {}
+  HWY_INLINE FloatVec load(const float* from) const { return hn::LoadU(kF, from); }
+  HWY_INLINE void store(FloatVec value, float* to) const { hn::StoreU(value, kF, to); }
+#endif
+};
+
 // `kRows` x `kVectors` accumulators live in registers for the whole of K. Tiles of few accumulators would
 // wait for their own sums (two multiply-adds a cycle, four cycles each), so they keep several sets over k, added at the
 // end.
@@ -70,6 +89,7 @@ void gemm_kernel(const GemmTile& tile) {
     }
   }
 
+  const Tail tail(tile.valid);
   if (tile.bias != nullptr) {
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
@@ -83,9 +103,10 @@ void gemm_kernel(const GemmTile& tile) {
     for (int r = 0; r < kRows; ++r) {
       const float* residual = tile.residual[r] + tile.column;
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kVectors - 1; ++v) {
         sum[0][r][v] = hn::Add(sum[0][r][v], hn::LoadU(kF, residual + v * kLanes));
       }
+      sum[0][r][kVectors - 1] = hn::Add(sum[0][r][kVectors - 1], tail.load(residual + (kVectors - 1) * kLanes));
     }
   }
   if (tile.clamp) {
@@ -100,19 +121,18 @@ void gemm_kernel(const GemmTile& tile) {
   for (int r = 0; r < kRows; ++r) {
     float* out = tile.out[r] + tile.column;
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[0][r][v], kF, out + v * kLanes);
+    for (int v = 0; v < kVectors - 1; ++v) hn::StoreU(sum[0][r][v], kF, out + v * kLanes);
+    tail.store(sum[0][r][kVectors - 1], out + (kVectors - 1) * kLanes);
   }
 }
 
-// Applies `function` to sums + bias + residual, a column of vectors at a time: a partial bias is then loaded once a
-// tile, which matters where it ends at a page that is not there (a masked load next to one takes 150 ns).
+// Applies `function` to sums + bias + residual, a column of vectors at a time.
 template <typename Function>
 HWY_INLINE void finish_tile(const TileFinish& tile, const Function& function) {
   for (int j = 0; j < tile.columns; j += kLanes) {
     const int count = tile.columns - j < kLanes ? tile.columns - j : kLanes;
     const bool whole = count == kLanes;
-    FloatVec bias = hn::Zero(kF);
-    if (tile.bias != nullptr) bias = whole ? hn::LoadU(kF, tile.bias + j) : load_n(tile.bias + j, count);
+    const FloatVec bias = tile.bias != nullptr ? hn::LoadU(kF, tile.bias + j) : hn::Zero(kF);
     for (int r = 0; r < tile.rows; ++r) {
       FloatVec x = hn::Add(hn::LoadU(kF, tile.sums + r * tile.pitch + j), bias);
       if (tile.residual != nullptr) {
@@ -173,6 +193,7 @@ void finish_gelu(const TileFinish& tile) {
   { nullptr, gemm_kernel<r, 1>, gemm_kernel<r, 2>, gemm_kernel<r, 3>, gemm_kernel<r, 4> }
 const GemmTier gemm_tier = {
     kLanes,
+    kMasksTails,
     {{},
 #if HWY_TARGET <= HWY_AVX3
      PW_ROW4(1),
