@@ -18,6 +18,8 @@ using planwright::testing::expect_same;
 using planwright::testing::GraphBuilder;
 using planwright::testing::random_tensor;
 
+std::string numbered(const char* name, int number) { return std::string(name).append(std::to_string(number)); }
+
 // Operations are tame (bounded, continuous), so that rounding stays rounding; types other than fp32 come from an
 // integer input, where everything is exact.
 class RandomGraph {
@@ -26,7 +28,7 @@ class RandomGraph {
     n_ = b_.symbol("n", 1, 3, 0, 0);
     values_.push_back(b_.input("x", {n_, 4, 6, 5}));
     index_ = b_.input("index", {n_, 4, 6, 1}, DType::kI64);
-    for (int i = 0; i < 18; ++i) grow("v" + std::to_string(i));
+    for (int i = 0; i < 18; ++i) grow(numbered("v", i));
     b_.output(values_.back());
     const ir::Users users(b_.graph);
     for (size_t i = 1; i + 1 < values_.size(); ++i) {
@@ -97,10 +99,17 @@ class RandomGraph {
     keep(b_.binary(PwOp::kMul, name, x, b_.unary(PwOp::kSigmoid, name + "s", x)));
   }
 
+  // What learnable activations end in: a scale, or a scale and a shift.
+  ValueId scaled(const std::string& name, ValueId x) {
+    const ValueId y = b_.scalar(PwOp::kMul, name + "a", x, 0.75);
+    return below(2) == 0 ? y : b_.scalar(PwOp::kAdd, name + "b", y, 0.25);
+  }
+
   // With something bounded in front, so that values stay small.
   void contract(const std::string& name, ValueId x) {
     const Shape shape = dims(x);
-    const ValueId tame = b_.unary(PwOp::kTanh, name + "t", x);
+    ValueId tame = b_.unary(PwOp::kTanh, name + "t", x);
+    if (below(2) == 0) tame = scaled(name, tame);
     if (shape.size() == 4 && shape[1].is_constant() && below(3) != 0) {
       const int64_t channels = shape[1].constant(), size = below(2) == 0 ? 1 : 3;
       if (size > 1 && (ir::range_of(shape[2]).min < 3 || ir::range_of(shape[3]).min < 3)) return;
@@ -173,7 +182,7 @@ class RandomGraphs : public ::testing::TestWithParam<uint32_t> {};
 TEST_P(RandomGraphs, EveryPassKeepsWhatTheGraphComputes) {
   for (uint32_t i = 0; i < 50; ++i) {
     const uint32_t seed = GetParam() * 50 + i;
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    SCOPED_TRACE(numbered("seed ", static_cast<int>(seed)));
     RandomGraph random(seed);
     ir::Graph& graph = random.graph();
     ASSERT_EQ(ir::verify(graph), "");
