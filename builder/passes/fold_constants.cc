@@ -10,9 +10,8 @@
 namespace planwright::builder {
 namespace {
 
-// A fold may not grow data: its results are at most kGrowth times its inputs, or small. So a huge Expand, Fill or Range
-// stays a node.
-constexpr uint64_t kGrowth = 4;
+// A fold may not grow data: it makes no more elements than it reads, or few. So a huge Expand, Fill or Range stays a
+// node, and a chain of them does not grow step by step; a change of type may widen what there is.
 constexpr uint64_t kSmallBytes = uint64_t{1} << 20;
 
 std::optional<std::vector<int64_t>> constants_of(const ir::Shape& shape) {
@@ -25,12 +24,12 @@ std::optional<std::vector<int64_t>> constants_of(const ir::Shape& shape) {
 }
 
 // nullopt where it overflows.
-std::optional<uint64_t> bytes_of(DType dtype, const std::vector<int64_t>& dims) {
-  uint64_t bytes = size_of(dtype);
+std::optional<uint64_t> element_count(const std::vector<int64_t>& dims) {
+  uint64_t count = 1;
   for (int64_t dim : dims) {
-    if (!checked_mul(bytes, static_cast<uint64_t>(dim), &bytes)) return std::nullopt;
+    if (!checked_mul(count, static_cast<uint64_t>(dim), &count)) return std::nullopt;
   }
-  return bytes;
+  return count;
 }
 
 struct Foldable {
@@ -42,12 +41,12 @@ struct Foldable {
 // What running the node now takes, if it can be run and may be.
 std::optional<Foldable> foldable(const ir::Graph& graph, const ir::Node& node) {
   Foldable fold;
-  uint64_t input_bytes = 0, output_bytes = 0;
+  uint64_t elements_read = 0, elements_made = 0;
   for (ir::ValueId id : node.inputs) {
     if (id == ir::kNone) continue;
     const ir::Value& value = graph.value(id);
     if (!value.is_constant()) return std::nullopt;
-    input_bytes += value.constant->size();
+    elements_read += value.constant->size() / size_of(value.dtype);
   }
   const std::optional<std::vector<int64_t>> scalars = constants_of(node.scalars);
   if (!scalars) return std::nullopt;
@@ -56,12 +55,13 @@ std::optional<Foldable> foldable(const ir::Graph& graph, const ir::Node& node) {
     const ir::Value& value = graph.value(id == ir::kNone ? node.outputs[0] : id);
     const std::optional<std::vector<int64_t>> dims = constants_of(value.dims);
     if (!dims) return std::nullopt;
-    const std::optional<uint64_t> bytes = bytes_of(value.dtype, *dims);
-    if (!bytes || !checked_add(output_bytes, *bytes, &output_bytes)) return std::nullopt;
+    const std::optional<uint64_t> count = element_count(*dims);
+    if (!count || !checked_add(elements_made, *count, &elements_made)) return std::nullopt;
     fold.types.push_back(value.dtype);
     fold.dims.push_back(*dims);
   }
-  if (output_bytes > std::max(input_bytes * kGrowth, kSmallBytes)) return std::nullopt;
+  constexpr uint64_t kSmallElements = kSmallBytes / sizeof(int64_t);
+  if (elements_made > std::max(elements_read, kSmallElements)) return std::nullopt;
   return fold;
 }
 

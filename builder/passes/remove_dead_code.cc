@@ -43,6 +43,10 @@ bool remove_dead_code(ir::Graph& graph) {
       if (id != ir::kNone) read[static_cast<size_t>(id)] = 1;
     }
   }
+  // Constants that other passes replaced give their memory back: weights would be held twice.
+  for (ir::ValueId id = 0; id < graph.value_count(); ++id) {
+    if (read[static_cast<size_t>(id)] == 0) graph.value(id).constant = nullptr;
+  }
   return changed;
 }
 

@@ -63,10 +63,11 @@ class Simplifier {
   PwValue simplified(const SsaInstr& instr) {
     if (instr.op == PwOp::kLoad) return load(instr);
     if (instr.op == PwOp::kNarrow) return narrow(instr);
+    if (instr.op == PwOp::kConvert) return convert(instr);
     if (instr.op == PwOp::kStore || !is_float_class(instr.type)) return to_.add(instr);
     const std::optional<double> a = constant(instr, 0), b = constant(instr, 1);
     const int reads = reads_of(instr.op);
-    if (instr.op != PwOp::kConvert && reads >= 1 && reads <= 2 && a && (reads == 1 || b)) {
+    if (reads >= 1 && reads <= 2 && a && (reads == 1 || b)) {
       if (const std::optional<double> value = fold(instr.op, instr.type, *a, reads == 2 ? *b : 0)) {
         return to_.constant(*value, instr.type);
       }
@@ -98,6 +99,14 @@ class Simplifier {
     if (!splat) return to_.add(instr);
     if (is_float_class(instr.type)) return to_.constant(*splat, instr.type);
     return to_.constant_int(static_cast<int64_t>(*splat), instr.type);
+  }
+
+  // To double and back nothing is lost.
+  PwValue convert(const SsaInstr& instr) {
+    const SsaInstr& source = to_.at(instr.read[0]);
+    const bool back = source.op == PwOp::kConvert && source.from == PwClass::kFloat &&
+                      source.type == PwClass::kDouble && instr.type == PwClass::kFloat;
+    return back ? source.read[0] : to_.add(instr);
   }
 
   // What is already representable in the type stays as it is.

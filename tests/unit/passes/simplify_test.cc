@@ -17,6 +17,8 @@ using planwright::testing::GraphBuilder;
 using planwright::testing::random_tensor;
 using ::testing::HasSubstr;
 
+std::string numbered(const char* name, int64_t number) { return std::string(name).append(std::to_string(number)); }
+
 TEST(RemoveDeadCode, NodesThatNoOutputNeedsGo) {
   GraphBuilder b;
   const ValueId x = b.input("x", {4});
@@ -40,6 +42,16 @@ TEST(RemoveDeadCode, OptionalOutputsNobodyReadsGo) {
   b.output(node.outputs[0]);
   EXPECT_THAT(after_pass(remove_dead_code, b.graph, {random_tensor({2, 3, 4}, 1)}),
               HasSubstr("  %y: fp32[2, 3, 4] = LayerNorm(%x)"));
+}
+
+TEST(RemoveDeadCode, ConstantsNobodyReadsGiveTheirMemoryBack) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {2});
+  const ValueId unread = b.constant("unread", {2}, {1, 2}), read = b.constant("read", {2}, {1, 2});
+  b.output(b.binary(PwOp::kAdd, "y", x, read));
+  EXPECT_FALSE(remove_dead_code(b.graph));
+  EXPECT_FALSE(b.graph.value(unread).is_constant());
+  EXPECT_TRUE(b.graph.value(read).is_constant());
 }
 
 TEST(FoldConstants, NodesOnConstantsRunNow) {
@@ -68,6 +80,14 @@ TEST(FoldConstants, WhatWouldExplodeIsNotFolded) {
   b.input("x", {1});
   b.output(b.add(OpKind::kExpand, "huge", {b.constant("c", {1}, {3})}, NoParams{}, {1 << 19}));
   EXPECT_EQ(after_pass(fold_constants, b.graph, {random_tensor({1}, 1)}), "unchanged");
+
+  GraphBuilder chain;  // each node but four times what it reads
+  ValueId y = chain.weights("c", {1 << 16});
+  for (int64_t i = 1; i <= 4; ++i) {
+    y = chain.add(OpKind::kTile, numbered("tile", i), {y}, NoParams{}, {int64_t{1} << (16 + 2 * i)});
+  }
+  chain.output(y);
+  EXPECT_FALSE(fold_constants(chain.graph));
 
   GraphBuilder overflow;
   const ir::Shape dims{int64_t{1} << 40, int64_t{1} << 40};
@@ -179,6 +199,29 @@ TEST(SimplifyPrograms, NarrowingWhatIsNarrowGoes) {
               return p.ternary(PwOp::kSelect, less, p.narrow(in[0], DType::kF32), p.constant(7));
             }),
             "select(less(in0, 1), in0, 7)");
+}
+
+TEST(SimplifyPrograms, CastsThereAndBackGo) {
+  EXPECT_EQ(simplified([](SsaProgram& p, const auto& in) {
+              return p.unary(PwOp::kExp, p.convert(p.convert(in[0], PwClass::kDouble), PwClass::kFloat));
+            }),
+            "exp(in0)");
+  EXPECT_EQ(simplified([](SsaProgram& p, const auto& in) {
+              return p.unary(PwOp::kExp, p.convert(p.convert(in[0], PwClass::kInt), PwClass::kFloat));
+            }),
+            "unchanged");
+}
+
+TEST(SimplifyPrograms, ProductsWithConstantsJoin) {
+  EXPECT_EQ(simplified([](SsaProgram& p, const auto& in) {
+              const PwValue sixth = p.binary(PwOp::kDiv, in[0], p.constant(6));
+              return p.binary(PwOp::kMul, p.binary(PwOp::kMul, sixth, p.constant(3)), p.constant(0.5));
+            }),
+            "mul(in0, 0.25)");
+  EXPECT_EQ(simplified([](SsaProgram& p, const auto& in) {  // 1e30 twice would be infinite
+              return p.binary(PwOp::kMul, p.binary(PwOp::kMul, in[0], p.constant(1e30f)), p.constant(1e-30f));
+            }),
+            "unchanged");
 }
 
 TEST(SimplifyPrograms, OperandsThatAreOneNumberBecomeThatNumber) {
