@@ -123,9 +123,10 @@ Status run(const KernelArgs& args) {
   bool is_empty = false;
   for (int axis = 0; axis < y.rank; ++axis) {
     const Interior inside = interior_of(args, axis);
+    is_empty = is_empty || inside.begin == inside.end;
+    if (is_empty) break;  // what is cropped may lie far outside
     region.set(axis, inside.begin, inside.end, x.strides[axis]);
     from += inside.from * x.strides[axis];
-    is_empty = is_empty || inside.begin == inside.end;
   }
   if (!is_empty) {
     region.copy_from(*args.executor, x.as<const std::byte>() + from * static_cast<int64_t>(size_of(x.dtype)));
