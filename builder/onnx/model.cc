@@ -169,6 +169,9 @@ OnnxModel OnnxModel::from_proto(onnx::ModelProto proto, const std::string& folde
     throw Error(StatusCode::kUnsupported, fmt::format("the model's IR version {} is newer than {}, the newest known",
                                                       model.proto_->ir_version(), onnx::Version::IR_VERSION));
   }
+  if (model.proto_->ir_version() >= 3 && model.proto_->opset_import_size() == 0) {
+    throw Error(StatusCode::kInvalid, "the model imports no operator set: it is truncated or was not saved as a whole");
+  }
   onnx::GraphProto& graph = *model.proto_->mutable_graph();
 
   const TensorVisitor visit = [&](onnx::TensorProto& tensor, const std::string& what) {

@@ -1,0 +1,261 @@
+// The importer as a whole: symbols, guards, functions, what is refused and how (FAULTS B14, B17).
+#include "builder/onnx/import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/onnx_text.h"
+
+namespace planwright::builder {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string output_dims(const ir::Graph& graph) { return ir::to_string(graph.value(graph.outputs.at(0)).dims); }
+
+// ---- Symbols
+
+TEST(ImportSymbols, DimsOfOneNameShareASymbol) {
+  ir::Graph graph = import_text(13, "(float[n, 4] a, float[n, 4] b) => (float[n, 4] y) { y = Add(a, b) }");
+  EXPECT_EQ(graph.exprs().symbols().size(), 1u);
+  EXPECT_TRUE(graph.guards.empty());
+}
+
+TEST(ImportSymbols, DimsOfOtherNamesAreGuardedWhereTheyMeet) {
+  ir::Graph graph = import_text(13, "(float[n, 4] a, float[m, 4] b) => (float[n, 4] y) { y = Add(a, b) }");
+  EXPECT_EQ(graph.exprs().symbols().size(), 2u);
+  ASSERT_EQ(graph.guards.size(), 1u);
+  EXPECT_EQ(graph.guards[0].layer, "y");
+  const ir::Tensor one = floats({1, 4}, {1, 2, 3, 4}), two = floats({2, 4}, std::vector<float>(8));
+  EXPECT_EQ(failure_of([&] { ir::interpret(graph, {one, two}); }).code, StatusCode::kInvalid);
+}
+
+TEST(ImportSymbols, NamesThatNameNothingShareNothing) {
+  onnx::ModelProto proto = proto_of(13, "(float[p, q] x) => (float[a, b] y) { y = Relu(x) }");
+  onnx::TypeProto& type = *proto.mutable_graph()->mutable_input(0)->mutable_type();
+  for (onnx::TensorShapeProto::Dimension& dim : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    dim.set_dim_param("?");
+  }
+  const OnnxModel model = OnnxModel::from_proto(proto);
+  ir::Graph graph = import_model(model, {profile_of(model, 1, 8)});
+  EXPECT_EQ(graph.exprs().symbols().size(), 2u);
+}
+
+TEST(ImportSymbols, RangesAreTheUnionOverProfiles) {
+  const OnnxModel model = model_of(13, "(float[n, m] x) => (float[n, m] y) { y = Relu(x) }");
+  Profile small = profile_of(model, 1, 4), large = profile_of(model, 8, 16);
+  for (auto* dims : {&small.inputs[0].min, &small.inputs[0].opt, &small.inputs[0].max, &large.inputs[0].min,
+                     &large.inputs[0].opt, &large.inputs[0].max}) {
+    (*dims)[1] = 5;
+  }
+  ir::Graph graph = import_model(model, {small, large});
+  ASSERT_EQ(graph.exprs().symbols().size(), 1u);  // m is 5 in both
+  EXPECT_EQ(graph.exprs().symbols()[0].min, 1);
+  EXPECT_EQ(graph.exprs().symbols()[0].max, 16);
+  EXPECT_EQ(output_dims(graph), "[n, 5]");
+}
+
+TEST(ImportSymbols, ProfilesThatContradictTheModelAreInvalid) {
+  const OnnxModel model = model_of(13, "(float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }");
+  Profile profile = profile_of(model, 1, 4);
+  profile.inputs[0].max[1] = 5;
+  EXPECT_EQ(failure_of([&] { import_model(model, {profile}); }).code, StatusCode::kInvalid);
+  profile = profile_of(model, 4, 1);
+  EXPECT_EQ(failure_of([&] { import_model(model, {profile}); }).code, StatusCode::kInvalid);
+  EXPECT_EQ(failure_of([&] { import_model(model, {Profile{}}); }).code, StatusCode::kInvalid);
+}
+
+TEST(ImportSymbols, InputsThatCannotShareADimAreInvalid) {
+  const OnnxModel model = model_of(13, "(float[n] a, float[n] b) => (float[n] y) { y = Add(a, b) }");
+  Profile profile = profile_of(model, 1, 4);
+  profile.inputs[1].min = profile.inputs[1].opt = profile.inputs[1].max = {9};
+  const Failure failure = failure_of([&] { import_model(model, {profile}); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("'n'") && failure.mentions("'b'")) << failure;
+}
+
+// ---- Names
+
+TEST(ImportNames, ValuesAndLayersKeepTheModelsNames) {
+  const ir::Graph graph =
+      import_text(13, "(float[2, 3] x, float[3, 4] w, float[4] b) => (float[2, 4] y) { [fc] y = Gemm(x, w, b) }");
+  for (const ir::NodeId id : graph.order()) {
+    EXPECT_EQ(graph.node(id).name, "fc");
+    EXPECT_THAT(graph.node(id).onnx, ElementsAre("fc"));
+  }
+  EXPECT_EQ(graph.value(graph.outputs[0]).name, "y");
+  EXPECT_THAT(graph.output_names, ElementsAre("y"));
+}
+
+TEST(ImportNames, OutputsMayBeInputsOrConstants) {
+  const ir::Graph graph = import_text(
+      13, "(float[2] x) => (float[2] y, float[1] c) { y = Identity(x) c = Constant<value = float[1] {7.0}>() }");
+  EXPECT_EQ(graph.outputs[0], graph.inputs[0]);
+  EXPECT_TRUE(graph.value(graph.outputs[1]).is_constant());
+  EXPECT_TRUE(graph.order().empty());
+}
+
+// ---- What is not supported
+
+TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
+  const OnnxModel model = model_of(
+      13,
+      "(float[2, 2] x) => (float[2, 2] y, int64[2, n] z) { [first] d = Det(x) [strange] a = my.domain.Magic(x) "
+      "b = Relu(a) [third] y = my.domain.Trick(b) [nz] z = NonZero(x) [ok] unused = Det(x) e = Add(y, d) }");
+  const std::vector<Unsupported> list = find_unsupported(model, {});
+  std::vector<std::string> names, ops;
+  for (const Unsupported& entry : list) {
+    names.push_back(entry.node);
+    ops.push_back(entry.op);
+    EXPECT_NE(entry.reason, "");
+  }
+  EXPECT_THAT(names, ElementsAre("strange", "third", "nz"));  // what nothing needs is not asked for
+  EXPECT_THAT(ops, ElementsAre("my.domain::Magic", "my.domain::Trick", "NonZero"));
+  EXPECT_EQ(list[2].opset, 13);
+
+  const Failure failure = failure_of([&] { import_model(model, {}); });
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  for (const std::string& name : names) EXPECT_TRUE(failure.mentions(name)) << failure;
+}
+
+TEST(ImportRefusals, SupportedModelsHaveNone) {
+  EXPECT_TRUE(find_unsupported(model_of(13, "(float[n] x) => (float[n] y) { y = Relu(x) }"), {}).empty());
+}
+
+TEST(ImportRefusals, NewerOpsetsNameTheNewestKnown) {
+  const Failure failure = import_failure(999, "(float[2] x) => (float[2] y) { y = Det(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("999")) << failure;
+}
+
+TEST(ImportRefusals, RunTimeConditionsAreListed) {
+  const Failure failure = import_failure(
+      13,
+      "(bool c, float[2] x) => (float[2] y) { [choice] y = If(c) <then_branch = t () => (float[2] a) { a = Abs(x) }, "
+      "else_branch = e () => (float[2] b) { b = Neg(x) }> }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("choice (If")) << failure;
+}
+
+TEST(ImportRefusals, UnsupportedTypesOfInputsAreListed) {
+  const Failure failure = import_failure(21, "(string[2] x) => (string[2] y) { y = Identity(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("x (input") && failure.mentions("string")) << failure;
+}
+
+// ---- Schemas
+
+TEST(ImportSchemas, AttributesOfLaterOpsetsAreInvalid) {
+  const Failure failure = import_failure(
+      8, "(float[1, 1, 8] x) => (float[1, 1, 6] y) { [p] y = MaxPool<kernel_shape = [2], dilations = [2]>(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("p (MaxPool") && failure.mentions("dilations")) << failure;
+}
+
+TEST(ImportSchemas, AttributesOfTheWrongTypeAreInvalid) {
+  EXPECT_EQ(import_failure(13, "(float[2] x) => (float[2] y) { y = Softmax<axis = 1.5>(x) }").code,
+            StatusCode::kInvalid);
+}
+
+TEST(ImportSchemas, MissingRequiredAttributesAndInputsAreInvalid) {
+  EXPECT_EQ(import_failure(13, "(float[2] x) => (float[2] y) { y = Cast(x) }").code, StatusCode::kInvalid);
+  EXPECT_EQ(import_failure(13, "(float[2] x) => (float[2] y) { y = Add(x) }").code, StatusCode::kInvalid);
+  EXPECT_EQ(import_failure(13, "(float[2] x) => (float[2] y) { y = Relu(x, x) }").code, StatusCode::kInvalid);
+}
+
+TEST(ImportSchemas, MixedTypesAreInvalid) {
+  EXPECT_EQ(import_failure(13, "(float[2] x, int32[2] z) => (float[2] y) { y = Add(x, z) }").code,
+            StatusCode::kInvalid);
+}
+
+// ---- Declarations (B17)
+
+TEST(ImportDeclarations, ContradictedOutputsShowBoth) {
+  Failure failure = import_failure(13, "(float[2, 3] x) => (float[2, 4] y) { y = Relu(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("[2, 4]") && failure.mentions("[2, 3]") && failure.mentions("'y'")) << failure;
+  failure = import_failure(13, "(float[2, 3] x) => (int64[2, 3] y) { y = Relu(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("int64") && failure.mentions("fp32")) << failure;
+  EXPECT_EQ(import_failure(13, "(float[2, 3] x) => (float[6] y) { y = Relu(x) }").code, StatusCode::kInvalid);
+}
+
+TEST(ImportDeclarations, ContradictedIntermediatesOfStaticModelsShowBoth) {
+  onnx::ModelProto proto = proto_of(13, "(float[2, 3] x) => (float[2, 3] y) { a = Relu(x) y = Abs(a) }");
+  onnx::ValueInfoProto& info = *proto.mutable_graph()->add_value_info();
+  info = proto.graph().output(0);
+  info.set_name("a");
+  info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_value(7);
+  const OnnxModel model = OnnxModel::from_proto(proto);
+  const Failure failure = failure_of([&] { import_model(model, {}); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("'a'") && failure.mentions("[2, 7]") && failure.mentions("[2, 3]")) << failure;
+}
+
+TEST(ImportDeclarations, StaleIntermediatesOfDynamicModelsAreFine) {
+  onnx::ModelProto proto = proto_of(13, "(float[n, 3] x) => (float[n, 3] y) { a = Relu(x) y = Abs(a) }");
+  onnx::ValueInfoProto& info = *proto.mutable_graph()->add_value_info();
+  info = proto.graph().output(0);
+  info.set_name("a");
+  info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+  const OnnxModel model = OnnxModel::from_proto(proto);
+  EXPECT_EQ(output_dims(import_model(model, {profile_of(model, 2, 8)})), "[n, 3]");
+}
+
+// ---- Functions and branches
+
+TEST(ImportFunctions, TheModelsOwnAreImportedInPlace) {
+  const onnx::ModelProto proto = parse_text(R"(
+    <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) { [call] y = local.shift<by = 3.0>(x) }
+    <domain: "local", opset_import: ["" : 13]>
+    shift<by>(a) => (b) { c = Constant<value_float: float = @by>() b = Add(a, c) })");
+  const ir::Graph graph = import_model(OnnxModel::from_proto(proto), {});
+  EXPECT_EQ(elements_of<float>(ir::interpret(graph, {floats({2}, {1, 2})})[0]), (std::vector<float>{4, 5}));
+  ASSERT_EQ(graph.order().size(), 1u);
+  EXPECT_EQ(graph.node(graph.order()[0]).name, "call/b");
+  EXPECT_THAT(graph.node(graph.order()[0]).onnx, ElementsAre("call"));
+  EXPECT_EQ(graph.value(graph.outputs[0]).name, "y");
+}
+
+TEST(ImportFunctions, OneThatCallsItselfIsInvalid) {
+  const onnx::ModelProto proto = parse_text(R"(
+    <ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) { y = local.again(x) }
+    <domain: "local", opset_import: ["" : 13, "local" : 1]>
+    again(a) => (b) { c = Relu(a) b = local.again(c) })");
+  const Failure failure = failure_of([&] { import_model(OnnxModel::from_proto(proto), {}); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("again")) << failure;
+}
+
+TEST(ImportFunctions, SchemasDefineWhatHasNoImporter) {
+  // MeanVarianceNormalization has a body of plain operators.
+  const ir::Tensor y =
+      run_text(13, "(float[1, 1, 1, 2] x) => (float[1, 1, 1, 2] y) { y = MeanVarianceNormalization(x) }",
+               {floats({1, 1, 1, 2}, {1, 3})});
+  EXPECT_NEAR(elements_of<float>(y)[0], -1, 1e-4);
+  EXPECT_NEAR(elements_of<float>(y)[1], 1, 1e-4);
+}
+
+TEST(ImportFunctions, AKnownConditionTakesItsBranch) {
+  // The branch reads x from around it, and an initializer of the main graph.
+  const ir::Tensor y = run_text(
+      13,
+      "(float[2] x) => (float[2] y) <float[2] w = {10.0, 20.0}> { r = Shape(x) two = Constant<value_ints = [2]>() "
+      "q = Equal(r, two) z = Squeeze(q) y = If(z) <then_branch = t () => (float[2] a) { a = Add(x, w) }, "
+      "else_branch = e () => (float[2] b) { b = Neg(x) }> }",
+      {floats({2}, {1, 2})});
+  EXPECT_EQ(elements_of<float>(y), (std::vector<float>{11, 22}));
+}
+
+TEST(ImportGraph, DumpIsReadable) {
+  const std::string dump = ir::print(import_text(
+      13, "(float[n, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[n, 4, 6, 6] y) { c = Conv(x, w) y = Relu(c) }"));
+  EXPECT_THAT(dump, HasSubstr("Conv(%x, %w"));
+  EXPECT_THAT(dump, HasSubstr("fp32[n, 4, 6, 6]"));
+}
+
+}  // namespace
+}  // namespace planwright::builder

@@ -1,0 +1,141 @@
+// Shape arithmetic: what a model computes on dimensions becomes expressions and disappears.
+#include "builder/onnx/shape_arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/onnx_text.h"
+
+namespace planwright::builder {
+namespace {
+
+// The dims that ConstantOfShape makes of `shape`, a value of rank 1 computed by `nodes` from x: float[n, 3, h].
+std::string dims_of(const std::string& nodes, int64_t low = 1, int64_t high = 64) {
+  const ir::Graph graph = import_text(
+      13, "(float[n, 3, h] x) => (float[] y) { s = Shape(x) " + nodes + " y = ConstantOfShape(shape) }", low, high);
+  EXPECT_EQ(graph.order().size(), 1u) << ir::print(graph);  // nothing but the Fill
+  return ir::to_string(graph.value(graph.outputs[0]).dims);
+}
+
+std::string ints(const std::string& name, const std::string& values) {
+  return name + " = Constant<value_ints = [" + values + "]>() ";
+}
+
+TEST(ShapeArithmetic, ShapeIsTheDims) { EXPECT_EQ(dims_of("shape = Identity(s)"), "[n, 3, h]"); }
+
+TEST(ShapeArithmetic, GatherPicks) { EXPECT_EQ(dims_of(ints("i", "-1, 0") + "shape = Gather(s, i)"), "[h, n]"); }
+
+TEST(ShapeArithmetic, GatherOutOfRangeIsInvalid) {
+  const Failure failure = failure_of([] { dims_of(ints("i", "3") + "shape = Gather(s, i)"); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("shape (Gather)") && failure.mentions("3")) << failure;
+}
+
+TEST(ShapeArithmetic, SliceTakesAPart) {
+  EXPECT_EQ(dims_of(ints("a", "1") + ints("b", "9223372036854775807") + "shape = Slice(s, a, b)"), "[3, h]");
+  EXPECT_EQ(dims_of(ints("a", "-1") + ints("b", "-9223372036854775808") + ints("ax", "0") + ints("st", "-1") +
+                    "shape = Slice(s, a, b, ax, st)"),
+            "[h, 3, n]");
+}
+
+TEST(ShapeArithmetic, ScalarsAreJoinedAgain) {
+  EXPECT_EQ(dims_of("zero = Constant<value_int = 0>() n = Gather(s, zero) " + ints("ax", "0") +
+                    "u = Unsqueeze(n, ax) " + ints("c", "5") + "shape = Concat<axis = 0>(u, c)"),
+            "[n, 5]");
+}
+
+TEST(ShapeArithmetic, ArithmeticIsSymbolic) {
+  EXPECT_EQ(dims_of(ints("k", "2, 1, 4") + "m = Mul(s, k) " + ints("o", "1, 0, 0") + "shape = Add(m, o)"),
+            "[2*n + 1, 3, 4*h]");
+  EXPECT_EQ(dims_of(ints("k", "2") + "shape = Div(s, k)"), "[floor(n/2), 1, floor(h/2)]");
+  EXPECT_EQ(dims_of(ints("k", "100") + "shape = Max(s, k)"), "[100, 100, 100]");  // 64 is the most that n and h can be
+}
+
+TEST(ShapeArithmetic, CastsKeepElements) {
+  EXPECT_EQ(dims_of("c = Cast<to = 6>(s) shape = Cast<to = 7>(c)"), "[n, 3, h]");
+}
+
+TEST(ShapeArithmetic, ProductsAndSums) {
+  EXPECT_EQ(dims_of("shape = ReduceProd<keepdims = 1>(s)"), "[3*n*h]");
+  EXPECT_EQ(dims_of("shape = ReduceSum<keepdims = 1>(s)"), "[n + h + 3]");
+}
+
+TEST(ShapeArithmetic, WhereEqualIsDecidedByRanges) {
+  // The form in which PyTorch exports expand(): -1 where a dim stays.
+  EXPECT_EQ(dims_of(ints("m", "-1, -1, -1") + "q = Equal(s, m) " + ints("one", "1, 1, 1") + "shape = Where(q, one, s)"),
+            "[n, 3, h]");
+}
+
+TEST(ShapeArithmetic, SplitGivesEachPart) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(float[n, 3, h] x) => (float[] y) { s = Shape(x) a, b, c = Split(s) shape = Concat<axis = 0>(c, a) "
+                  "y = ConstantOfShape(shape) }");
+  EXPECT_EQ(ir::to_string(graph.value(graph.outputs[0]).dims), "[h, n]");
+}
+
+TEST(ShapeArithmetic, ConstantDimsAreConstants) { EXPECT_EQ(dims_of("shape = Identity(s)", 7, 7), "[7, 3, 7]"); }
+
+TEST(ShapeArithmetic, NegativeNumeratorsTruncateTowardsZero) {
+  const ir::Graph graph =
+      import_text(13, "(float[n] x) => (float[] y) { s = Shape(x) " + ints("big", "65") + "d = Sub(s, big) " +
+                          ints("two", "2") + "q = Div(d, two) shape = Neg(q) y = ConstantOfShape(shape) }");
+  EXPECT_EQ(ir::interpret(graph, {floats({60}, std::vector<float>(60))})[0].dims, std::vector<int64_t>{2});
+}
+
+TEST(ShapeArithmetic, ShapesUsedAsDataAreMadeByOneOperator) {
+  // Averages over a dynamic axis: the length is data.
+  const std::string text =
+      "(float[n, 4] x) => (float[4] y) { t = ReduceSum<keepdims = 0>(x, ax) s = Shape(x) zero = Constant<value_int = "
+      "0>() "
+      "n = Gather(s, zero) f = Cast<to = 1>(n) y = Div(t, f) }";
+  onnx::ModelProto proto = proto_of(13, text);
+  onnx::TensorProto& axes = *proto.mutable_graph()->add_initializer();
+  axes.set_name("ax");
+  axes.set_data_type(onnx::TensorProto::INT64);
+  axes.add_dims(1);
+  axes.add_int64_data(0);
+  const OnnxModel model = OnnxModel::from_proto(proto);
+  const ir::Graph graph = import_model(model, {profile_of(model, 1, 8)});
+  EXPECT_NE(ir::print(graph).find("ShapeValues"), std::string::npos) << ir::print(graph);
+  EXPECT_EQ(ir::verify(graph), "");
+  const ir::Tensor y = ir::interpret(graph, {floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})})[0];
+  EXPECT_EQ(elements_of<float>(y), (std::vector<float>{3, 4, 5, 6}));
+}
+
+TEST(ShapeArithmetic, ElementsOfAnInputFollowTheModelsDeclaration) {
+  const std::string text = "(float[2, 6] x, int64[2] shape) => (float[3, 4] y) { y = Reshape(x, shape) }";
+  const ir::Graph graph = import_text(13, text);
+  const ir::Tensor x = floats({2, 6}, std::vector<float>(12));
+  for (const std::vector<int64_t>& good : {std::vector<int64_t>{3, 4}, std::vector<int64_t>{-1, 4}}) {
+    EXPECT_EQ(ir::interpret(graph, {x, tensor_of(DType::kI64, {2}, good)})[0].dims, (std::vector<int64_t>{3, 4}));
+  }
+  const Failure failure = failure_of([&] {
+    ir::interpret(graph, {x, tensor_of(DType::kI64, {2}, std::vector<int64_t>{4, 3})});
+  });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("Reshape")) << failure;
+}
+
+TEST(ShapeArithmetic, ElementsOfAnInputWithoutADeclarationAreRefused) {
+  const Failure failure =
+      import_failure(13, "(float[2, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("y (Reshape") && failure.mentions("initializer")) << failure;
+}
+
+TEST(ShapeArithmetic, AxesOfAnInputFollowTheModelsDeclaration) {
+  const ir::Graph graph =
+      import_text(13, "(float[2, 3] x, int64[1] axes) => (float[2] y) { y = ReduceSum<keepdims = 0>(x, axes) }");
+  const ir::Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const int64_t axis : {1, -1}) {
+    const ir::Tensor y = ir::interpret(graph, {x, tensor_of(DType::kI64, {1}, std::vector<int64_t>{axis})})[0];
+    EXPECT_EQ(elements_of<float>(y), (std::vector<float>{6, 15}));
+  }
+  EXPECT_EQ(failure_of([&] {
+              ir::interpret(graph, {x, tensor_of(DType::kI64, {1}, std::vector<int64_t>{0})});
+            }).code,
+            StatusCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace planwright::builder
