@@ -30,8 +30,9 @@ bool set_extent(int64_t offset, OperandFacts* operand) {
     if (!checked_mul(bytes, view.dims[axis], &bytes)) return false;
   }
   if (bytes > static_cast<int64_t>(kMaxBytes) || last > static_cast<int64_t>(kMaxBytes)) return false;
-  view.begin = static_cast<uint64_t>(offset * element);
-  view.end = empty ? view.begin : static_cast<uint64_t>((last + 1) * element);
+  // An empty view lies nowhere: its offset may point past a storage that is empty too.
+  view.begin = empty ? 0 : static_cast<uint64_t>(offset * element);
+  view.end = empty ? 0 : static_cast<uint64_t>((last + 1) * element);
   return true;
 }
 
