@@ -24,6 +24,11 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kUnsupported, "the input is not channels-last, its channels are %ld elements apart",
                  window.x_channel);
   }
+  if (window.groups > 1 && window.is_depthwise()) {
+    // Slower by two orders of magnitude, so not worth a tactic's timing.
+    return error(StatusCode::kUnsupported, "each of %ld groups has one channel, depthwise_f32 is for that",
+                 window.groups);
+  }
   int64_t depth;
   size_t bytes;
   if (!checked_mul(window.taps(), window.group_channels(), &depth) ||

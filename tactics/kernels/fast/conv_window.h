@@ -16,6 +16,8 @@ struct ConvWindow {
   int64_t taps() const { return kernel[0] * kernel[1]; }
   int64_t group_channels() const { return channels / groups; }
   int64_t group_filters() const { return filters / groups; }
+  // One output channel an input channel, with a kernel that depthwise_f32 runs.
+  bool is_depthwise() const { return channels == groups && filters == groups && kernel[0] <= 16 && kernel[1] <= 16; }
   // Whether some tap of some output lies outside the input.
   bool is_padded() const;
 };

@@ -15,7 +15,36 @@ bool assign_added(Epilogue* epilogue) {
   return true;
 }
 
+void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
+  const int rows_at_once = kStripLength / tile.pitch;
+  for (int first = 0; first < tile.rows; first += rows_at_once) {
+    StripOperand operands[kMaxPwOperands];
+    for (int i = 0; i < epilogue.operand_count; ++i) {
+      const EpilogueOperand& operand = epilogue.operands[i];
+      const int64_t stride = operand.strides[epilogue.column_axis];
+      if (operand.by_row) {
+        operands[i] = {nullptr, stride, tile.operand_rows + static_cast<int64_t>(i) * tile.rows + first, tile.column};
+      } else {
+        operands[i] = {tile.shared[i] + tile.column * stride, stride};
+      }
+    }
+    const StripOutput output = {nullptr, 1, tile.out + first, tile.column};
+    const int rows = tile.rows - first < rows_at_once ? tile.rows - first : rows_at_once;
+    tier.run_tile(epilogue.program, operands, tile.sums + first * tile.pitch, &output, {rows, tile.columns, tile.pitch},
+                  registers);
+  }
+}
+
 }  // namespace
+
+void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
+  if (!epilogue.straight) return interpret(epilogue, tier, tile, registers);
+  const StraightEpilogue& f = epilogue.function;
+  const float* const* residual =
+      epilogue.residual < 0 ? nullptr : tile.operand_rows + static_cast<int64_t>(epilogue.residual) * tile.rows;
+  tier.finish[static_cast<int>(f.function)]({tile.sums, tile.pitch, tile.rows, tile.columns, tile.out, tile.column,
+                                             tile.bias, residual, f.alpha, f.beta, f.low, f.high});
+}
 
 Status validate_epilogue(const KernelArgs& args, const GemmTier& tier) {
   if (args.outputs[0].dtype != DType::kF32) {

@@ -36,6 +36,23 @@ Status validate_epilogue(const KernelArgs& args, const GemmTier& tier);
 // `column_axis` is the output's axis along which panels lie, and 1 its stride there.
 Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);
 
+// A tile of sums put aside in L1: element (r, j) at sums[r * pitch + j], pitch a multiple of the lanes, at most
+// kStripLength, and all of it readable.
+struct EpilogueTile {
+  const float* sums;
+  int pitch;
+  int rows, columns;
+  float* const* out;  // [rows]; column j goes to out[r][column + j]
+  int64_t column;
+  // Operand i: by row at operand_rows[i * rows + r][(column + j) * its stride], else from shared[i] on.
+  const float* const* operand_rows;
+  const float* const* shared;
+  const float* bias;  // of this tile's columns, readable to the next whole vector; null: none
+};
+
+// Runs the epilogue on it. `registers` is kStripRegisterBytes.
+void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers);
+
 }  // namespace planwright::fast
 
 #endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_EPILOGUE_H_

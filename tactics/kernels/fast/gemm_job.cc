@@ -122,38 +122,20 @@ class TileRunner {
     tile.residual = nullptr;
     tile.clamp = false;
     tier.kernels[rows][vectors](tile);
-    if (epilogue_.straight) {
-      const StraightEpilogue& f = epilogue_.function;
-      tier.finish[static_cast<int>(f.function)](
-          {sums_, pitch, rows, columns, out, column, bias, residual, f.alpha, f.beta, f.low, f.high});
-      return;
-    }
-    interpret(outputs, rows, columns, pitch, column);
+    finish_tile(epilogue_, tier,
+                {.sums = sums_,
+                 .pitch = pitch,
+                 .rows = rows,
+                 .columns = columns,
+                 .out = out,
+                 .column = column,
+                 .operand_rows = outputs + rows,
+                 .shared = shared_,
+                 .bias = bias},
+                registers_);
   }
 
  private:
-  void interpret(const float* const* outputs, int rows, int columns, int pitch, int64_t column) {
-    const int rows_at_once = kStripLength / pitch;
-    for (int first = 0; first < rows; first += rows_at_once) {
-      StripOperand operands[kMaxPwOperands];
-      for (int i = 0; i < epilogue_.operand_count; ++i) {
-        const EpilogueOperand& operand = epilogue_.operands[i];
-        const int64_t stride = operand.strides[epilogue_.column_axis];
-        if (operand.by_row) {
-          const float* const* of_rows = outputs + static_cast<int64_t>(i + 1) * rows + first;
-          operands[i] = {nullptr, stride, of_rows, column};
-        } else {
-          operands[i] = {shared_[i] + column * stride, stride};
-        }
-      }
-      float* const* out = const_cast<float* const*>(outputs) + first;
-      const StripOutput output = {nullptr, 1, out, column};
-      const int count = rows - first < rows_at_once ? rows - first : rows_at_once;
-      job_.shape.tier->run_tile(epilogue_.program, operands, sums_ + first * pitch, &output, {count, columns, pitch},
-                                registers_);
-    }
-  }
-
   const GemmJob& job_;
   const Epilogue& epilogue_;
   float* sums_;
