@@ -12,7 +12,8 @@ namespace {
 std::string dims_of(const std::string& nodes, int64_t low = 1, int64_t high = 64) {
   const ir::Graph graph = import_text(
       13, "(float[n, 3, h] x) => (float[] y) { s = Shape(x) " + nodes + " y = ConstantOfShape(shape) }", low, high);
-  EXPECT_EQ(graph.order().size(), 1u) << ir::print(graph);  // nothing but the Fill
+  // Nothing but the Fill, which is gone too where the shape is constant.
+  EXPECT_LE(graph.order().size(), 1u) << ir::print(graph);
   return ir::to_string(graph.value(graph.outputs[0]).dims);
 }
 
