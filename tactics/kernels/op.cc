@@ -53,6 +53,9 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"ShapeValues", {0, 0, 1, 1}, sizeof(ShapeValuesParams)},
 };
 
+// `each` for every spatial axis; -1, which no step has, where their number cannot be right.
+int spatial_scalars(int32_t spatial, int each) { return spatial < 1 || spatial > kMaxSpatial ? -1 : each * spatial; }
+
 }  // namespace
 
 const char* name_of(OpKind kind) { return is_valid(kind) ? kOps[static_cast<int>(kind)].name : "?"; }
@@ -63,9 +66,9 @@ uint32_t params_size_of(OpKind kind) { return kOps[static_cast<int>(kind)].param
 
 int scalar_count_of(OpKind kind, const void* params, int rank) {
   switch (kind) {
-    case OpKind::kConv: return static_cast<const ConvParams*>(params)->spatial;
-    case OpKind::kConvTranspose: return static_cast<const ConvTransposeParams*>(params)->spatial;
-    case OpKind::kPool: return 2 * static_cast<const PoolParams*>(params)->spatial;
+    case OpKind::kConv: return spatial_scalars(static_cast<const ConvParams*>(params)->spatial, 1);
+    case OpKind::kConvTranspose: return spatial_scalars(static_cast<const ConvTransposeParams*>(params)->spatial, 1);
+    case OpKind::kPool: return spatial_scalars(static_cast<const PoolParams*>(params)->spatial, 2);
     case OpKind::kSlice:
     case OpKind::kPad: return 2 * rank;
     case OpKind::kTrilu: return 1;
