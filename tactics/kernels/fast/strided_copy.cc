@@ -29,8 +29,9 @@ void copy_strided(const std::byte* from_bytes, int64_t from_stride, std::byte* t
 void copy_row(int64_t size, const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride,
               int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
-    // An input of a Concat may already lie in its slot.
-    if (to != from) memcpy(to, from, static_cast<size_t>(count * size));
+    // An input of a Concat may already lie in its slot. Not memcpy: rows of an output that overlaps itself, which only
+    // a hostile plan describes, may overlap too.
+    if (to != from) memmove(to, from, static_cast<size_t>(count * size));
     return;
   }
   switch (size) {
