@@ -2,7 +2,7 @@
 #
 # Headers are included by their path from the top ("planfmt/write.h"), but no target has the top in its include path.
 # Each room gets a folder of its own in the build tree that holds one link, to the room; a target sees the rooms it
-# links and no others, so an include that goes upwards does not compile (tests/install/rooms_test checks).
+# links and no others, so an include that goes upwards does not compile (tests/install/rooms.sh tries one).
 
 set(PLANWRIGHT_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 

@@ -5,7 +5,7 @@
 //   const KernelTable PW_TIER_TABLE(gemm_f32) = {kKernels, std::size(kKernels)};   // in namespace planwright
 //
 // It uses no inline code of the standard library and nothing else that the linker could merge with another tier's copy
-// (tests/install/tier_symbols_test reads the objects: one table each, no weak symbols).
+// (tests/install/tiers.sh reads the objects: one table each, no weak symbols).
 #ifndef PLANWRIGHT_TACTICS_KERNELS_TIER_H_
 #define PLANWRIGHT_TACTICS_KERNELS_TIER_H_
 
