@@ -64,18 +64,22 @@ Box::Box(const Graph& graph, const Profile& profile) {
 
   SymbolValues min, max;
   for (const ir::Symbol& symbol : graph.expr_pool()->symbols()) {
-    if (symbol.origin != ir::SymbolOrigin::kInputDim) {
-      // Nothing that is built depends on it (build.cc refuses what does), so any value will do.
-      ranges_.push_back({0, 0});
-      for (SymbolValues* values : {&min, &opt_, &max}) values->push_back(0);
-      continue;
+    // Without a range nothing that is built depends on it (build.cc refuses what does), so any value will do.
+    int64_t low = 0, middle = 0, high = 0;
+    if (symbol.origin != ir::SymbolOrigin::kStepResult) {
+      const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
+      const auto element = static_cast<size_t>(symbol.element);
+      const bool is_dim = symbol.origin == ir::SymbolOrigin::kInputDim;
+      if (is_dim || !range.value_opt.empty()) {
+        low = (is_dim ? range.min : range.value_min)[element];
+        middle = (is_dim ? range.opt : range.value_opt)[element];
+        high = (is_dim ? range.max : range.value_max)[element];
+      }
     }
-    const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
-    const size_t axis = static_cast<size_t>(symbol.element);
-    ranges_.push_back({range.min[axis], range.max[axis]});
-    min.push_back(range.min[axis]);
-    opt_.push_back(range.opt[axis]);
-    max.push_back(range.max[axis]);
+    ranges_.push_back({low, high});
+    min.push_back(low);
+    opt_.push_back(middle);
+    max.push_back(high);
   }
   check_guards_at_opt(graph, opt_);
   for (const SymbolValues& corner : {min, max}) {

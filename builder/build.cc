@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "builder/box.h"
@@ -17,21 +18,27 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
-// A shape that the values of an input decide would have to be known before they are (plan.fbs has a place for it, the
-// loader has no way yet to be told).
-void refuse_value_shapes(const Graph& graph) {
+// A shape that the values of an input decide must have bounds, which only the profiles can give.
+void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& profiles) {
+  const auto is_bounded = [&](const ir::Symbol& symbol) {
+    if (symbol.origin == ir::SymbolOrigin::kInputDim) return true;
+    return symbol.origin == ir::SymbolOrigin::kInputValue &&
+           std::all_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
+             return !profile.inputs[static_cast<size_t>(symbol.source)].value_opt.empty();
+           });
+  };
   const auto refuse = [&](const ir::Shape& shape, const std::string& layer) {
     std::vector<ir::ExprInstr> list;
     for (const ir::Dim dim : shape) flatten(dim, list);
     for (const ir::ExprInstr& instr : list) {
       if (instr.op != ir::ExprOp::kSymbol) continue;
       const ir::Symbol& symbol = graph.expr_pool()->symbols()[static_cast<size_t>(instr.value)];
-      if (symbol.origin == ir::SymbolOrigin::kInputDim) continue;
-      throw Error(
-          StatusCode::kUnsupported,
-          fmt::format("layer {}: the shapes it works at depend on {}, a value known only at run time; make it a "
-                      "constant of the model",
-                      layer, symbol.name));
+      if (is_bounded(symbol)) continue;
+      throw Error(StatusCode::kUnsupported,
+                  fmt::format("layer {}: the shapes it works at depend on {}, a value known only at run time; give the "
+                              "input's values as you give shapes (--minShapes, --optShapes, --maxShapes), or make it a "
+                              "constant of the model",
+                              layer, symbol.name));
     }
   };
   for (const NodeId id : graph.order()) {
@@ -91,7 +98,7 @@ int count_onnx_nodes(const planfmt::ProgramModel& program) {
 
 BuildResult build(Graph graph, const BuildOptions& options) {
   run_passes(graph, options.observe_pass);
-  refuse_value_shapes(graph);
+  refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < options.profiles.size(); ++i) {

@@ -237,6 +237,9 @@ void PlanEmitter::add_profile(const Profile& profile) {
     range.min = profile.inputs[i].min;
     range.opt = profile.inputs[i].opt;
     range.max = profile.inputs[i].max;
+    range.value_min = profile.inputs[i].value_min;
+    range.value_opt = profile.inputs[i].value_opt;
+    range.value_max = profile.inputs[i].value_max;
     model.inputs.push_back(std::move(range));
   }
   plan_.profiles.push_back(std::move(model));

@@ -11,6 +11,9 @@ namespace planwright::builder {
 struct ShapeRange {
   std::string input;
   std::vector<int64_t> min, opt, max;  // min <= opt <= max in every dim
+  // The same for the contents of a shape input, an int32 or int64 tensor of constant dims and at most 64 elements whose
+  // values decide shapes: one an element, row-major. All empty where nothing is said of them.
+  std::vector<int64_t> value_min = {}, value_opt = {}, value_max = {};
 };
 
 // One range for each input of the model, in its order (static inputs too: min = opt = max).

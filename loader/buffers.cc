@@ -13,11 +13,20 @@ bool overlap(const Buffer& a, uint64_t a_bytes, const Buffer& b, uint64_t b_byte
   return a_bytes > 0 && b_bytes > 0 && address(a) < address(b) + b_bytes && address(b) < address(a) + a_bytes;
 }
 
-Status check_overlap(const plan::Plan& plan, const int64_t* values, const Buffer* buffers, uint32_t output,
-                     uint64_t output_bytes) {
+// One that is not known yet may come to fill its whole buffer.
+Status bytes_at_most(const plan::Plan& plan, const planfmt::ShapeValues& shapes, planfmt::Stage stage,
+                     const Buffer* buffers, uint32_t index, uint64_t* bytes) {
+  const plan::Binding& binding = *plan.bindings()->Get(index);
+  *bytes = buffers[index].bytes;
+  return shapes.stages().of_binding(binding) <= stage ? planfmt::binding_bytes(binding, shapes.values(), bytes)
+                                                      : kOkStatus;
+}
+
+Status check_overlap(const plan::Plan& plan, const planfmt::ShapeValues& shapes, planfmt::Stage stage,
+                     const Buffer* buffers, uint32_t output, uint64_t output_bytes) {
   for (uint32_t other = 0; other < output; ++other) {
     uint64_t bytes;
-    PW_RETURN_IF_ERROR(planfmt::binding_bytes(*plan.bindings()->Get(other), values, &bytes));
+    PW_RETURN_IF_ERROR(bytes_at_most(plan, shapes, stage, buffers, other, &bytes));
     if (overlap(buffers[output], output_bytes, buffers[other], bytes)) {
       return error(StatusCode::kInvalid, "the buffers of output %s and of %s overlap: give each its own",
                    plan.bindings()->Get(output)->name()->c_str(), plan.bindings()->Get(other)->name()->c_str());
@@ -41,11 +50,13 @@ Status check_buffer(const plan::Binding& binding, const Buffer& buffer) {
   return kOkStatus;
 }
 
-Status check_buffers(const plan::Plan& plan, const int64_t* values, const Buffer* buffers) {
+Status check_buffers(const plan::Plan& plan, const planfmt::ShapeValues& shapes, planfmt::Stage stage,
+                     const Buffer* buffers) {
   for (uint32_t i = 0; i < plan.bindings()->size(); ++i) {
     const plan::Binding& binding = *plan.bindings()->Get(i);
+    if (shapes.stages().of_binding(binding) != stage) continue;
     uint64_t bytes;
-    PW_RETURN_IF_ERROR(planfmt::binding_bytes(binding, values, &bytes));
+    PW_RETURN_IF_ERROR(planfmt::binding_bytes(binding, shapes.values(), &bytes));
     if (bytes > 0 && buffers[i].data == nullptr) {
       return error(StatusCode::kInvalid, "%s has no buffer: bind %llu bytes to it", binding.name()->c_str(),
                    static_cast<unsigned long long>(bytes));
@@ -55,7 +66,7 @@ Status check_buffers(const plan::Plan& plan, const int64_t* values, const Buffer
                    buffers[i].bytes, static_cast<unsigned long long>(bytes));
     }
     if (binding.kind() == plan::BindingKind::Output) {
-      PW_RETURN_IF_ERROR(check_overlap(plan, values, buffers, i, bytes));
+      PW_RETURN_IF_ERROR(check_overlap(plan, shapes, stage, buffers, i, bytes));
     }
   }
   return kOkStatus;

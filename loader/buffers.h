@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "planfmt/shapes.h"
 #include "schemas/plan_generated.h"
 #include "schemas/types/status.h"
 
@@ -18,9 +19,11 @@ struct Buffer {
 // What can be said of a buffer before the shapes are known: aligned to the binding's element, no wrap-around.
 Status check_buffer(const plan::Binding& binding, const Buffer& buffer);
 
-// Whether `buffers`, one for each binding, hold the tensors at the shapes of the expressions' `values`, and no output
-// shares bytes with another binding. kInvalid, naming the binding. A tensor without elements needs no buffer.
-Status check_buffers(const plan::Plan& plan, const int64_t* values, const Buffer* buffers);
+// Whether `buffers`, one for each binding, hold the tensors whose shapes become known at `stage`, and none of these
+// that is an output shares bytes with another binding. kInvalid, naming the binding. A tensor without elements needs no
+// buffer.
+Status check_buffers(const plan::Plan& plan, const planfmt::ShapeValues& shapes, planfmt::Stage stage,
+                     const Buffer* buffers);
 
 }  // namespace planwright::loader
 

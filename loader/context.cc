@@ -35,7 +35,6 @@ Status pw_context::create(pw_engine* engine, const pw_context_options& options) 
   }
   PW_RETURN_IF_ERROR(make_executor());
   PW_RETURN_IF_ERROR(inputs_.prepare(*engine, options.profile - 1));
-  PW_RETURN_IF_ERROR(shapes_.prepare(engine->plan()));
   return buffers_.allocate(engine->plan().bindings()->size());
 }
 
@@ -84,12 +83,12 @@ Status pw_context::resolve() {
   }
   uint32_t profile;
   PW_RETURN_IF_ERROR(inputs_.pick_profile(&profile));
-  PW_RETURN_IF_ERROR(shapes_.evaluate(plan, inputs_.shapes()));
   if (profile_ != static_cast<int64_t>(profile)) PW_RETURN_IF_ERROR(enter_profile(profile));
-  PW_RETURN_IF_ERROR(schedule_.place(shapes_.values(), memory_));
+  PW_RETURN_IF_ERROR(shapes_.set_dims(inputs_.shapes()));
+  PW_RETURN_IF_ERROR(schedule_.place(shapes_, planfmt::kDimsStage, memory_));
   inputs_.settle();
   resolved_ = true;
-  bound_ = false;
+  bound_ = valued_ = ran_ = false;
   return kOkStatus;
 }
 
@@ -97,7 +96,9 @@ Status pw_context::enter_profile(uint32_t profile) {
   profile_ = -1;
   const plan::Program& program = *planfmt::program_of(engine_->plan(), profile, engine_->catalog);
   PW_RETURN_IF_ERROR(allocate_memory(program));
-  PW_RETURN_IF_ERROR(schedule_.prepare(*engine_, program));
+  PW_RETURN_IF_ERROR(shapes_.prepare(engine_->plan(), program));
+  PW_RETURN_IF_ERROR(values_.prepare(*engine_, profile));
+  PW_RETURN_IF_ERROR(schedule_.prepare(*engine_, program, shapes_.stages()));
   profile_ = profile;
   return kOkStatus;
 }
@@ -124,13 +125,41 @@ Status pw_context::shape_of(const char* name, int64_t* dims, size_t* rank) {
   uint32_t index;
   PW_RETURN_IF_ERROR(engine_->find_binding(name, &index));
   PW_RETURN_IF_ERROR(resolve());
-  const auto& expressions = *engine_->plan().bindings()->Get(index)->dims();
+  const plan::Binding& binding = *engine_->plan().bindings()->Get(index);
+  const auto& expressions = *binding.dims();
   if (rank == nullptr || *rank < expressions.size() || (dims == nullptr && expressions.size() > 0)) {
     return error(StatusCode::kInvalid, "%s has %u dims: give room for them and say in *rank how much", name,
                  expressions.size());
   }
+  const planfmt::Stage stage = shapes_.stages().of_binding(binding);
+  if (stage == planfmt::kValuesStage) {
+    if (const int64_t input = values_.first_unbound(buffers_.data()); input >= 0) {
+      return error(StatusCode::kPrecondition, "the shape of %s depends on the values of input %s: bind it first", name,
+                   engine_->plan().bindings()->Get(static_cast<uint32_t>(input))->name()->c_str());
+    }
+    PW_RETURN_IF_ERROR(take_values());
+  } else if (stage > planfmt::kValuesStage && !ran_) {
+    return error(StatusCode::kPrecondition,
+                 "the shape of %s depends on computed values: it is known after a run; until then "
+                 "pw_context_output_limit says how large it may be",
+                 name);
+  }
   for (uint32_t axis = 0; axis < expressions.size(); ++axis) dims[axis] = shapes_.values()[expressions.Get(axis)];
   *rank = expressions.size();
+  return kOkStatus;
+}
+
+Status pw_context::output_limit(const char* name, size_t* bytes) {
+  uint32_t index;
+  PW_RETURN_IF_ERROR(engine_->find_binding(name, &index));
+  PW_RETURN_IF_ERROR(resolve());
+  if (bytes == nullptr) return error(StatusCode::kInvalid, "there is no room for the limit of %s", name);
+  const plan::Program& program =
+      *planfmt::program_of(engine_->plan(), static_cast<uint32_t>(profile_), engine_->catalog);
+  *bytes = 0;
+  for (const plan::Storage* storage : *program.storages()) {
+    if (storage->kind() == plan::StorageKind::Binding && storage->index() == index) *bytes = storage->size();
+  }
   return kOkStatus;
 }
 
@@ -144,32 +173,76 @@ Status pw_context::bind(const char* name, void* data, size_t bytes) {
   return kOkStatus;
 }
 
-Status pw_context::run() {
-  PW_RETURN_IF_ERROR(resolve());
-  if (!bound_) {
-    PW_RETURN_IF_ERROR(check_buffers(engine_->plan(), shapes_.values(), buffers_.data()));
-    schedule_.bind(buffers_.data());
-    bound_ = true;
-  }
-  if (options_.layer_hook != nullptr) return run_steps_with_hook();
-  for (size_t step = 0; step < schedule_.step_count(); ++step) {
-    const Status status = schedule_.run(step);
-    if (!status.ok()) return error_context(status, "layer %s: ", schedule_.layer(step));
-  }
+Status pw_context::enter_stage(planfmt::Stage stage) {
+  PW_RETURN_IF_ERROR(shapes_.evaluate(stage));
+  if (bound_) PW_RETURN_IF_ERROR(check_buffers(engine_->plan(), shapes_, stage, buffers_.data()));
+  PW_RETURN_IF_ERROR(schedule_.place(shapes_, stage, memory_));
+  schedule_.bind(buffers_.data());
   return kOkStatus;
 }
 
-Status pw_context::run_steps_with_hook() {
-  const double start = loader::now_ms();
+Status pw_context::take_values() {
+  if (!values_.any()) return kOkStatus;
+  bool changed = false;
+  PW_RETURN_IF_ERROR(values_.read(buffers_.data(), &changed));
+  if (valued_ && !changed) return kOkStatus;
+  valued_ = ran_ = false;
+  const auto& symbols = *engine_->plan().symbols();
+  for (uint32_t i = 0; i < symbols.size(); ++i) {
+    const plan::Symbol& symbol = *symbols.Get(i);
+    if (symbol.origin() == plan::SymbolOrigin::InputValue) {
+      shapes_.set_symbol(i, values_.at(symbol.source(), symbol.element()));
+    }
+  }
+  PW_RETURN_IF_ERROR(enter_stage(planfmt::kValuesStage));
+  valued_ = true;
+  return kOkStatus;
+}
+
+Status pw_context::take_results(size_t step) {
+  const auto* results = schedule_.results(step);
+  if (results == nullptr || results->size() == 0) return kOkStatus;
+  bool changed = !ran_;
+  for (const plan::StepResult* result : *results) {
+    int64_t value = 0;
+    PW_RETURN_IF_ERROR(schedule_.read_result(step, *result, &value));
+    changed |= value != shapes_.symbol(result->symbol());
+    shapes_.set_symbol(result->symbol(), value);
+  }
+  if (!changed) return kOkStatus;
+  ran_ = false;  // later results may be the same, and what depends on them and on these is not
+  return enter_stage(planfmt::result_stage(static_cast<uint32_t>(step)));
+}
+
+Status pw_context::run_step(size_t step) {
+  Status status = schedule_.run(step);
+  if (status.ok()) status = take_results(step);
+  return status.ok() ? kOkStatus : error_context(status, "layer %s: ", schedule_.layer(step));
+}
+
+Status pw_context::run() {
+  PW_RETURN_IF_ERROR(resolve());
+  if (!bound_) {
+    PW_RETURN_IF_ERROR(check_buffers(engine_->plan(), shapes_, planfmt::kDimsStage, buffers_.data()));
+    schedule_.bind(buffers_.data());
+    bound_ = true;
+    valued_ = ran_ = false;
+  }
+  PW_RETURN_IF_ERROR(take_values());
+  const double start = options_.layer_hook == nullptr ? 0 : loader::now_ms();
   double begin = 0;
   for (size_t step = 0; step < schedule_.step_count(); ++step) {
-    const Status status = schedule_.run(step);
-    if (!status.ok()) return error_context(status, "layer %s: ", schedule_.layer(step));
+    if (const Status status = run_step(step); !status.ok()) {
+      ran_ = false;
+      return status;
+    }
+    if (options_.layer_hook == nullptr) continue;
     const double end = loader::now_ms() - start;
     const pw_layer_event event = {step, schedule_.layer(step), begin, end};
     options_.layer_hook(options_.layer_hook_user, &event);
     begin = loader::now_ms() - start;
   }
+  ran_ = true;
   return kOkStatus;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "loader/input_shapes.h"
+#include "loader/input_values.h"
 #include "loader/schedule.h"
 #include "tactics/kernels/thread_pool.h"
 
@@ -40,6 +41,7 @@ struct pw_context {
 
   planwright::Status set_input_shape(const char* name, const int64_t* dims, size_t rank);
   planwright::Status shape_of(const char* name, int64_t* dims, size_t* rank);
+  planwright::Status output_limit(const char* name, size_t* bytes);
   planwright::Status bind(const char* name, void* data, size_t bytes);
   planwright::Status run();
   planwright::Status get_info(pw_context_info* info);
@@ -53,7 +55,13 @@ struct pw_context {
   planwright::Status resolve();
   planwright::Status enter_profile(uint32_t profile);
   planwright::Status allocate_memory(const planwright::plan::Program& program);
-  planwright::Status run_steps_with_hook();
+  // Reads the values of shape inputs and places what depends on them, where they are new.
+  planwright::Status take_values();
+  // Makes what depends on the step's results known and places it.
+  planwright::Status take_results(size_t step);
+  // Evaluates a later stage, checks the buffers of the outputs it makes known and places its steps.
+  planwright::Status enter_stage(planwright::planfmt::Stage stage);
+  planwright::Status run_step(size_t step);
 
   pw_engine* engine_ = nullptr;
   pw_context_options options_ = {};
@@ -69,6 +77,9 @@ struct pw_context {
   int64_t profile_ = -1;                                            // which memory and schedule have room for
   bool resolved_ = false;                                           // schedule_ is for inputs_
   bool bound_ = false;  // buffers_ have been checked and schedule_ points to them
+  planwright::loader::InputValues values_;
+  bool valued_ = false;  // what depends on input values has been placed
+  bool ran_ = false;     // every symbol has its value
 
   planwright::planfmt::AlignedBytes owned_;
   planwright::loader::ContextMemory memory_;

@@ -61,6 +61,10 @@ int pw_context_output_shape(pw_context* context, const char* name, int64_t* dims
   return call(context, [&](pw_context& c) { return c.shape_of(name, dims, rank); });
 }
 
+int pw_context_output_limit(pw_context* context, const char* name, size_t* bytes) {
+  return call(context, [&](pw_context& c) { return c.output_limit(name, bytes); });
+}
+
 int pw_context_bind(pw_context* context, const char* name, void* data, size_t bytes) {
   return call(context, [&](pw_context& c) { return c.bind(name, data, bytes); });
 }

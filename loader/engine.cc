@@ -90,9 +90,9 @@ Status get_binding(const pw_engine* engine, size_t index, pw_binding* binding) {
   return kOkStatus;
 }
 
-Status get_profile(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt, int64_t* max,
-                   size_t* rank) {
-  if (engine == nullptr || rank == nullptr) return error(StatusCode::kInvalid, "engine or rank is NULL");
+// The range of an input in a profile.
+Status find_range(const pw_engine* engine, size_t profile, const char* input, const plan::ShapeRange** range) {
+  if (engine == nullptr) return error(StatusCode::kInvalid, "the engine is NULL");
   const plan::Plan& plan = engine->plan();
   if (profile >= plan.profiles()->size()) {
     return error(StatusCode::kInvalid, "there are %u profiles, none of index %zu", plan.profiles()->size(), profile);
@@ -100,13 +100,36 @@ Status get_profile(const pw_engine* engine, size_t profile, const char* input, i
   uint32_t index;
   PW_RETURN_IF_ERROR(engine->find_binding(input, &index));
   if (index >= engine->input_count) return error(StatusCode::kInvalid, "%s is an output, profiles name inputs", input);
-  const plan::ShapeRange& range = *plan.profiles()->Get(static_cast<uint32_t>(profile))->inputs()->Get(index);
-  *rank = range.min()->size();
-  for (uint32_t axis = 0; axis < range.min()->size(); ++axis) {
-    if (min != nullptr) min[axis] = range.min()->Get(axis);
-    if (opt != nullptr) opt[axis] = range.opt()->Get(axis);
-    if (max != nullptr) max[axis] = range.max()->Get(axis);
-  }
+  *range = plan.profiles()->Get(static_cast<uint32_t>(profile))->inputs()->Get(index);
+  return kOkStatus;
+}
+
+// Nothing where the list or its place is not there.
+void copy_list(const flatbuffers::Vector<int64_t>* list, int64_t* to) {
+  for (uint32_t i = 0; list != nullptr && to != nullptr && i < list->size(); ++i) to[i] = list->Get(i);
+}
+
+Status get_profile(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt, int64_t* max,
+                   size_t* rank) {
+  const plan::ShapeRange* range;
+  PW_RETURN_IF_ERROR(find_range(engine, profile, input, &range));
+  if (rank == nullptr) return error(StatusCode::kInvalid, "there is no room for the rank");
+  *rank = range->min()->size();
+  copy_list(range->min(), min);
+  copy_list(range->opt(), opt);
+  copy_list(range->max(), max);
+  return kOkStatus;
+}
+
+Status get_profile_values(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt,
+                          int64_t* max, size_t* count) {
+  const plan::ShapeRange* range;
+  PW_RETURN_IF_ERROR(find_range(engine, profile, input, &range));
+  if (count == nullptr) return error(StatusCode::kInvalid, "there is no room for the count");
+  *count = range->value_min() == nullptr ? 0 : range->value_min()->size();
+  copy_list(range->value_min(), min);
+  copy_list(range->value_opt(), opt);
+  copy_list(range->value_max(), max);
   return kOkStatus;
 }
 
@@ -196,6 +219,11 @@ size_t pw_engine_profile_count(const pw_engine* engine) {
 int pw_engine_profile(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt,
                       int64_t* max, size_t* rank) {
   return code_of(get_profile(engine, profile, input, min, opt, max, rank));
+}
+
+int pw_engine_profile_values(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt,
+                             int64_t* max, size_t* count) {
+  return code_of(get_profile_values(engine, profile, input, min, opt, max, count));
 }
 
 int pw_engine_get_info(const pw_engine* engine, pw_engine_info* info) { return code_of(get_info(engine, info)); }

@@ -1,5 +1,6 @@
 #include "loader/schedule.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace planwright::loader {
@@ -18,58 +19,83 @@ bool writes_nothing(const StepFacts& facts) {
 
 }  // namespace
 
-Status Schedule::prepare(const pw_engine& engine, const plan::Program& program) {
+Status Schedule::prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages) {
   engine_ = &engine;
   program_ = &program;
   bound_count_ = 0;
   const auto& steps = *program.regions()->Get(0)->steps();
-  size_t operands = 0, scalars = 0;
-  for (const plan::Step* step : steps) {
-    operands += size_t{step->inputs()->size()} + step->outputs()->size();
-    if (step->scalars() != nullptr) scalars += step->scalars()->size();
-  }
   PW_RETURN_IF_ERROR(reader_.prepare(engine.plan(), program));
   PW_RETURN_IF_ERROR(steps_.allocate(steps.size()));
-  PW_RETURN_IF_ERROR(views_.allocate(operands));
-  PW_RETURN_IF_ERROR(scalars_.allocate(scalars));
-  return bound_.allocate(operands);
-}
-
-Status Schedule::place(const int64_t* values, const ContextMemory& memory) {
-  const auto& steps = *program_->regions()->Get(0)->steps();
-  TensorView* views = views_.data();
-  int64_t* scalars = scalars_.data();
-  bound_count_ = 0;
+  PW_RETURN_IF_ERROR(stages_.allocate(steps.size()));
+  PW_RETURN_IF_ERROR(by_stage_.allocate(steps.size()));
+  uint32_t operands = 0, scalars = 0;
   for (uint32_t i = 0; i < steps.size(); ++i) {
     const plan::Step& step = *steps.Get(i);
-    const Status status = place_step(step, values, memory, views, scalars, &steps_[i]);
-    if (!status.ok()) return error_context(status, "layer %s cannot run at these shapes: ", step.name()->c_str());
-    views += step.inputs()->size() + step.outputs()->size();
+    steps_[i].first_view = operands;
+    steps_[i].first_scalar = scalars;
+    stages_[i] = stages.of_step(step);
+    by_stage_[i] = i;
+    operands += step.inputs()->size() + step.outputs()->size();
     if (step.scalars() != nullptr) scalars += step.scalars()->size();
+  }
+  std::sort(by_stage_.begin(), by_stage_.end(),
+            [&](uint32_t a, uint32_t b) { return stages_[a] != stages_[b] ? stages_[a] < stages_[b] : a < b; });
+  PW_RETURN_IF_ERROR(views_.allocate(operands));
+  PW_RETURN_IF_ERROR(begins_.allocate(operands));
+  PW_RETURN_IF_ERROR(scalars_.allocate(scalars));
+  PW_RETURN_IF_ERROR(bound_.allocate(operands));
+  for (uint32_t i = 0; i < steps.size(); ++i) find_bound(*steps.Get(i), steps_[i].first_view);
+  return kOkStatus;
+}
+
+void Schedule::find_bound(const plan::Step& step, uint32_t first_view) {
+  uint32_t view = first_view;
+  for (const auto* tensors : {step.inputs(), step.outputs()}) {
+    for (const int32_t tensor : *tensors) {
+      if (tensor >= 0) {
+        const uint32_t index = program_->tensors()->Get(static_cast<uint32_t>(tensor))->storage();
+        const plan::Storage& storage = *program_->storages()->Get(index);
+        if (storage.kind() == plan::StorageKind::Binding) bound_[bound_count_++] = {view, storage.index()};
+      }
+      ++view;
+    }
+  }
+}
+
+Status Schedule::place(const planfmt::ShapeValues& shapes, planfmt::Stage stage, const ContextMemory& memory) {
+  const auto& steps = *program_->regions()->Get(0)->steps();
+  const uint32_t* first =
+      std::lower_bound(by_stage_.begin(), by_stage_.end(), stage,
+                       [&](uint32_t step, planfmt::Stage wanted) { return stages_[step] < wanted; });
+  for (; first != by_stage_.end() && stages_[*first] == stage; ++first) {
+    const plan::Step& step = *steps.Get(*first);
+    const Status status = place_step(step, shapes.values(), memory, &steps_[*first]);
+    if (!status.ok()) return error_context(status, "layer %s cannot run at these shapes: ", step.name()->c_str());
   }
   return kOkStatus;
 }
 
-Status Schedule::place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory,
-                            TensorView* views, int64_t* scalars, Step* entry) {
+Status Schedule::place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory, Step* entry) {
   const KernelDescriptor& kernel = engine_->kernel(step);
   StepFacts facts;
   StepNeeds needs;
   PW_RETURN_IF_ERROR(reader_.read(step, values, &facts));
   if (facts.scalar_count > 0) {
     // The reader's own go with its next step.
+    int64_t* scalars = scalars_.data() + entry->first_scalar;
     memcpy(scalars, facts.scalars, static_cast<size_t>(facts.scalar_count) * sizeof *scalars);
     facts.scalars = scalars;
   }
   KernelArgs& args = entry->args;
-  fill_args(facts, views, &args);
+  fill_args(facts, views_.data() + entry->first_view, &args);
   PW_RETURN_IF_ERROR(check_args(kernel, facts, args, &needs));
   PW_RETURN_IF_ERROR(reader_.check_needs(step, needs));
 
   entry->run = kernel.run;
   entry->empty = writes_nothing(facts);
-  for (int32_t i = 0; i < facts.input_count; ++i) point(facts.inputs[i], memory, views + i);
-  for (int32_t i = 0; i < facts.output_count; ++i) point(facts.outputs[i], memory, views + facts.input_count + i);
+  uint32_t view = entry->first_view;
+  for (int32_t i = 0; i < facts.input_count; ++i) point(facts.inputs[i], memory, view++);
+  for (int32_t i = 0; i < facts.output_count; ++i) point(facts.outputs[i], memory, view++);
   if (step.packed() >= 0) {
     const plan::Blob& blob = *engine_->plan().weights()->Get(static_cast<uint32_t>(step.packed()));
     args.packed = engine_->file.weights() + blob.offset();
@@ -86,17 +112,18 @@ Status Schedule::place_step(const plan::Step& step, const int64_t* values, const
   return kOkStatus;
 }
 
-void Schedule::point(const OperandFacts& facts, const ContextMemory& memory, TensorView* view) {
+void Schedule::point(const OperandFacts& facts, const ContextMemory& memory, uint32_t view) {
+  begins_[view] = facts.begin;
   if (facts.absent || !facts.has_data) return;
   const plan::Storage& storage = *program_->storages()->Get(facts.storage);
   switch (storage.kind()) {
-    case plan::StorageKind::Arena: view->data = memory.arena + storage.offset() + facts.begin; break;
+    case plan::StorageKind::Arena: views_[view].data = memory.arena + storage.offset() + facts.begin; break;
     case plan::StorageKind::Weights:
       // Kernels write outputs only, which are never here.
-      view->data = const_cast<std::byte*>(engine_->file.weights()) +
-                   engine_->plan().weights()->Get(storage.index())->offset() + facts.begin;
+      views_[view].data = const_cast<std::byte*>(engine_->file.weights()) +
+                          engine_->plan().weights()->Get(storage.index())->offset() + facts.begin;
       break;
-    case plan::StorageKind::Binding: bound_[bound_count_++] = {view, storage.index(), facts.begin}; break;
+    case plan::StorageKind::Binding: break;  // bind() does
     case plan::StorageKind::None: break;
   }
 }
@@ -106,8 +133,22 @@ void Schedule::bind(const Buffer* buffers) {
     const Bound& bound = bound_[i];
     auto* data = static_cast<std::byte*>(buffers[bound.binding].data);
     // What has no elements may have no buffer.
-    bound.view->data = data == nullptr ? nullptr : data + bound.begin;
+    views_[bound.view].data = data == nullptr ? nullptr : data + begins_[bound.view];
   }
+}
+
+Status Schedule::read_result(size_t step, const plan::StepResult& result, int64_t* value) const {
+  const TensorView& view = steps_[step].args.outputs[result.output()];
+  int64_t offset = 0, rest = result.element();
+  for (int32_t axis = view.rank; axis-- > 0 && view.dims[axis] > 0;) {
+    offset += rest % view.dims[axis] * view.strides[axis];
+    rest /= view.dims[axis];
+  }
+  if (rest != 0 || element_count(view) == 0) {
+    return error(StatusCode::kPrecondition, "it computes no element %u, which a shape depends on", result.element());
+  }
+  *value = view.dtype == DType::kI64 ? view.as<const int64_t>()[offset] : view.as<const int32_t>()[offset];
+  return kOkStatus;
 }
 
 const char* Schedule::layer(size_t step) const {

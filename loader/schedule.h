@@ -19,13 +19,14 @@ struct ContextMemory {
 class Schedule {
  public:
   // Room for the program's steps; what was scheduled before is forgotten. kResource.
-  Status prepare(const pw_engine& engine, const plan::Program& program);
+  Status prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages);
 
-  // Fills in every step for the expressions' values, having checked that each kernel may run it: kCorrupt, kInvalid,
-  // naming the layer; then the schedule must not be run.
-  Status place(const int64_t* values, const ContextMemory& memory);
+  // Fills in every step that can be at this stage and no earlier, having checked that its kernel may run it: kCorrupt,
+  // kInvalid, naming the layer; then the schedule must not be run.
+  Status place(const planfmt::ShapeValues& shapes, planfmt::Stage stage, const ContextMemory& memory);
 
-  // Points what reads or writes bindings to the caller's buffers, one for each binding of the plan.
+  // Points what reads or writes bindings to the caller's buffers, one for each binding of the plan. Again after a
+  // place().
   void bind(const Buffer* buffers);
 
   size_t step_count() const { return steps_.size(); }
@@ -36,29 +37,39 @@ class Schedule {
   }
   const char* layer(size_t step) const;
 
+  // The symbols that the step gives their values; null: none.
+  const flatbuffers::Vector<const plan::StepResult*>* results(size_t step) const {
+    return program_->regions()->Get(0)->steps()->Get(static_cast<uint32_t>(step))->results();
+  }
+  // Reads one, after the step ran. kPrecondition where the output has no such element.
+  Status read_result(size_t step, const plan::StepResult& result, int64_t* value) const;
+
  private:
   struct Step {
     Status (*run)(const KernelArgs& args);
-    bool empty;  // has no elements to compute
+    bool empty;           // has no elements to compute
+    uint32_t first_view;  // its operands' in views_
+    uint32_t first_scalar;
     KernelArgs args;
   };
-  // An operand that lies in a binding.
-  struct Bound {
-    TensorView* view;
-    uint32_t binding;
-    uint64_t begin;
-  };
 
-  Status place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory, TensorView* views,
-                    int64_t* scalars, Step* entry);
-  void point(const planfmt::OperandFacts& facts, const ContextMemory& memory, TensorView* view);
+  Status place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory, Step* entry);
+  void point(const planfmt::OperandFacts& facts, const ContextMemory& memory, uint32_t view);
+  void find_bound(const plan::Step& step, uint32_t first_view);
 
   const pw_engine* engine_ = nullptr;
   const plan::Program* program_ = nullptr;
   planfmt::StepReader reader_;
   planfmt::Array<Step> steps_;
+  planfmt::Array<uint32_t> by_stage_;  // steps in the order of their stages
+  planfmt::Array<planfmt::Stage> stages_;
   planfmt::Array<TensorView> views_;
+  planfmt::Array<uint64_t> begins_;  // of each view in its storage
   planfmt::Array<int64_t> scalars_;
+  // Views that lie in bindings.
+  struct Bound {
+    uint32_t view, binding;
+  };
   planfmt::Array<Bound> bound_;
   size_t bound_count_ = 0;
 };

@@ -110,8 +110,11 @@ Offset<plan::Step> encode(FlatBufferBuilder& builder, const StepModel& step, con
   const auto name = builder.CreateString(step.name);
   const auto onnx = builder.CreateVector(nodes.indices(step));
   const plan::Tactic tactic(step.tactic);
+  const auto results = structs(builder, step.results, [](const StepResultModel& result) {
+    return plan::StepResult(result.symbol, result.output, result.element);
+  });
   return plan::CreateStep(builder, step.kernel, step.op, inputs, outputs, step.core_inputs, params, scalars, program,
-                          &tactic, step.packed, step.workspace, name, onnx, 0, step.time_us);
+                          &tactic, step.packed, step.workspace, name, onnx, 0, step.time_us, results);
 }
 
 Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& program, const NodeNames& nodes) {

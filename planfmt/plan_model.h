@@ -67,6 +67,10 @@ struct TensorModel {
   std::string name;
 };
 
+struct StepResultModel {
+  uint32_t symbol = 0, output = 0, element = 0;
+};
+
 struct StepModel {
   uint32_t kernel = 0;
   uint8_t op = 0;
@@ -81,6 +85,7 @@ struct StepModel {
   std::string name;
   std::vector<std::string> onnx;
   float time_us = 0;
+  std::vector<StepResultModel> results;
 };
 
 struct ProgramModel {

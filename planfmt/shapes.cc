@@ -36,31 +36,57 @@ bool apply(plan::ExprOp op, int64_t a, int64_t b, int64_t* result) {
   return false;
 }
 
-Status evaluate_expressions(const plan::Plan& plan, const int64_t* symbols, int64_t* values) {
-  const auto& expressions = *plan.expressions();
-  for (uint32_t i = 0; i < expressions.size(); ++i) {
-    const plan::Expr& expression = *expressions.Get(i);
+}  // namespace
+
+uint32_t input_count(const plan::Plan& plan) {
+  uint32_t count = 0;
+  while (count < plan.bindings()->size() && plan.bindings()->Get(count)->kind() == plan::BindingKind::Input) ++count;
+  return count;
+}
+
+Status ShapeValues::prepare(const plan::Plan& plan, const plan::Program& program) {
+  plan_ = &plan;
+  PW_RETURN_IF_ERROR(stages_.prepare(plan, program));
+  PW_RETURN_IF_ERROR(symbols_.allocate(plan.symbols()->size()));
+  return values_.allocate(plan.expressions()->size());
+}
+
+Status ShapeValues::set_dims(const Shape* inputs) {
+  for (uint32_t i = 0; i < plan_->symbols()->size(); ++i) {
+    const plan::Symbol& symbol = *plan_->symbols()->Get(i);
+    if (symbol.origin() == plan::SymbolOrigin::InputDim) {
+      symbols_[i] = inputs[symbol.source()].dims[symbol.element()];
+    }
+  }
+  PW_RETURN_IF_ERROR(evaluate(kDimsStage));
+  return check_inputs(inputs);
+}
+
+Status ShapeValues::evaluate(Stage stage) {
+  for (const uint32_t i : stages_.expressions_at(stage)) {
+    const plan::Expr& expression = *plan_->expressions()->Get(i);
     if (expression.op() == plan::ExprOp::Constant) {
-      values[i] = expression.value();
+      values_[i] = expression.value();
     } else if (expression.op() == plan::ExprOp::Symbol) {
-      values[i] = symbols[expression.value()];
-    } else if (!apply(expression.op(), values[expression.a()], values[expression.b()], &values[i])) {
+      values_[i] = symbols_[static_cast<size_t>(expression.value())];
+    } else if (!apply(expression.op(), values_[expression.a()], values_[expression.b()], &values_[i])) {
       return error(
           StatusCode::kInvalid,
           "the shapes are too large or divide by zero: %s of %lld and %lld, which sizes inside the model need, "
           "has no value",
-          plan::EnumNameExprOp(expression.op()), printable(values[expression.a()]), printable(values[expression.b()]));
+          plan::EnumNameExprOp(expression.op()), printable(values_[expression.a()]),
+          printable(values_[expression.b()]));
     }
   }
-  return kOkStatus;
+  return check_guards(stage);
 }
 
-Status check_inputs(const plan::Plan& plan, const Shape* inputs, const int64_t* values) {
-  const uint32_t count = input_count(plan);
+Status ShapeValues::check_inputs(const Shape* inputs) const {
+  const uint32_t count = input_count(*plan_);
   for (uint32_t i = 0; i < count; ++i) {
-    const plan::Binding& binding = *plan.bindings()->Get(i);
+    const plan::Binding& binding = *plan_->bindings()->Get(i);
     for (uint32_t axis = 0; axis < binding.dims()->size(); ++axis) {
-      const int64_t expected = values[binding.dims()->Get(axis)];
+      const int64_t expected = values_[binding.dims()->Get(axis)];
       if (inputs[i].dims[axis] == expected) continue;
       return error(StatusCode::kInvalid,
                    "dim %u of input %s is %lld, but with the other inputs' shapes the model needs %lld there", axis,
@@ -70,11 +96,10 @@ Status check_inputs(const plan::Plan& plan, const Shape* inputs, const int64_t* 
   return kOkStatus;
 }
 
-Status check_guards(const plan::Plan& plan, const int64_t* values) {
-  const auto& guards = *plan.guards();
-  for (uint32_t i = 0; i < guards.size(); ++i) {
-    const plan::Guard& guard = *guards.Get(i);
-    const int64_t left = values[guard.left()], right = values[guard.right()];
+Status ShapeValues::check_guards(Stage stage) const {
+  for (const uint32_t i : stages_.guards_at(stage)) {
+    const plan::Guard& guard = *plan_->guards()->Get(i);
+    const int64_t left = values_[guard.left()], right = values_[guard.right()];
     const bool equal = guard.kind() == plan::GuardKind::Equal;
     if (equal ? left == right : left <= right) continue;
     const bool has_reason = guard.reason() != nullptr && guard.reason()->size() > 0;
@@ -83,29 +108,6 @@ Status check_guards(const plan::Plan& plan, const int64_t* values) {
                  has_reason ? ": " : "", has_reason ? guard.reason()->c_str() : "");
   }
   return kOkStatus;
-}
-
-}  // namespace
-
-uint32_t input_count(const plan::Plan& plan) {
-  uint32_t count = 0;
-  while (count < plan.bindings()->size() && plan.bindings()->Get(count)->kind() == plan::BindingKind::Input) ++count;
-  return count;
-}
-
-Status ShapeValues::prepare(const plan::Plan& plan) {
-  PW_RETURN_IF_ERROR(symbols_.allocate(plan.symbols()->size()));
-  return values_.allocate(plan.expressions()->size());
-}
-
-Status ShapeValues::evaluate(const plan::Plan& plan, const Shape* inputs) {
-  for (uint32_t i = 0; i < plan.symbols()->size(); ++i) {
-    const plan::Symbol& symbol = *plan.symbols()->Get(i);
-    symbols_[i] = inputs[symbol.source()].dims[symbol.element()];
-  }
-  PW_RETURN_IF_ERROR(evaluate_expressions(plan, symbols_.data(), values_.data()));
-  PW_RETURN_IF_ERROR(check_inputs(plan, inputs, values_.data()));
-  return check_guards(plan, values_.data());
 }
 
 }  // namespace planwright::planfmt

@@ -1,5 +1,6 @@
 #include "planfmt/header.h"
 #include "planfmt/limits.h"
+#include "planfmt/stages.h"
 #include "planfmt/verify_parts.h"
 
 namespace planwright::planfmt {
@@ -72,6 +73,11 @@ Status verify_tensor(const plan::Plan& plan, const plan::Program& program, uint3
   return kOkStatus;
 }
 
+// Whether symbols may be its elements.
+bool is_index(const plan::Tensor& tensor) {
+  return static_cast<DType>(tensor.dtype()) == DType::kI64 || static_cast<DType>(tensor.dtype()) == DType::kI32;
+}
+
 // A step may write the arena and outputs, nothing else.
 bool is_writable(const plan::Plan& plan, const plan::Storage& storage) {
   return storage.kind() == plan::StorageKind::Arena ||
@@ -118,7 +124,8 @@ Status verify_step(const plan::Plan& plan, const plan::Program& program, const p
   const uint64_t operands = uint64_t{step.inputs()->size()} + step.outputs()->size();
   const uint32_t scalars = step.scalars() == nullptr ? 0 : step.scalars()->size();
   const uint32_t nodes = step.onnx() == nullptr ? 0 : step.onnx()->size();
-  PW_RETURN_IF_ERROR(spend(budget, operands + scalars + nodes));
+  const uint32_t results = step.results() == nullptr ? 0 : step.results()->size();
+  PW_RETURN_IF_ERROR(spend(budget, operands + scalars + nodes + 3 * uint64_t{results}));
   if (operands > kMaxStepOperands || scalars > kMaxStepScalars) {
     return error(StatusCode::kCorrupt, "has %llu operands and %u scalars; at most %u and %u are allowed",
                  printable(operands), scalars, kMaxStepOperands, kMaxStepScalars);
@@ -140,6 +147,52 @@ Status verify_step(const plan::Plan& plan, const plan::Program& program, const p
   if (step.regions() != nullptr && step.regions()->size() > 0) {
     return error(StatusCode::kIncompatible,
                  "runs a body of its own (If, Loop or Scan), which this library does not do");
+  }
+  return kOkStatus;
+}
+
+// That each symbol which is a step's result has exactly one step, which has such an output.
+Status verify_results(const plan::Plan& plan, const plan::Program& program) {
+  Array<uint8_t> found;
+  PW_RETURN_IF_ERROR(found.allocate(plan.symbols()->size()));
+  const auto& steps = *program.regions()->Get(0)->steps();
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    const plan::Step& step = *steps.Get(i);
+    if (step.results() == nullptr) continue;
+    for (const plan::StepResult* result : *step.results()) {
+      const int32_t tensor = result->output() < step.outputs()->size() ? step.outputs()->Get(result->output()) : -1;
+      const bool sound = result->symbol() < plan.symbols()->size() && found[result->symbol()]++ == 0 &&
+                         plan.symbols()->Get(result->symbol())->origin() == plan::SymbolOrigin::StepResult &&
+                         tensor >= 0 && is_index(*program.tensors()->Get(static_cast<uint32_t>(tensor)));
+      if (!sound) {
+        return error(StatusCode::kCorrupt, "step %u (layer %s): its result %u is no symbol's, or no integer", i,
+                     step.name()->c_str(), result->symbol());
+      }
+    }
+  }
+  for (uint32_t i = 0; i < plan.symbols()->size(); ++i) {
+    if (plan.symbols()->Get(i)->origin() == plan::SymbolOrigin::StepResult && found[i] == 0) {
+      return error(StatusCode::kCorrupt, "no step of a program gives symbol %u its value", i);
+    }
+  }
+  return kOkStatus;
+}
+
+// That no step needs what only it or a later one makes known.
+Status verify_stages(const plan::Plan& plan, const plan::Program& program) {
+  Stages stages;
+  PW_RETURN_IF_ERROR(stages.prepare(plan, program));
+  const auto& steps = *program.regions()->Get(0)->steps();
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    if (stages.of_step(*steps.Get(i)) >= result_stage(i)) {
+      return error(StatusCode::kCorrupt, "step %u (layer %s) needs a result that is not there yet", i,
+                   steps.Get(i)->name()->c_str());
+    }
+  }
+  for (const plan::Binding* binding : *plan.bindings()) {
+    if (binding->kind() == plan::BindingKind::Input && stages.of_binding(*binding) != kDimsStage) {
+      return error(StatusCode::kCorrupt, "the dims of input %s depend on values", binding->name()->c_str());
+    }
   }
   return kOkStatus;
 }
@@ -175,7 +228,8 @@ Status verify_program(const plan::Plan& plan, const plan::Program& program, uint
     const Status status = verify_step(plan, program, *steps.Get(i), budget);
     if (!status.ok()) return error_context(status, "step %u (layer %s): ", i, steps.Get(i)->name()->c_str());
   }
-  return kOkStatus;
+  PW_RETURN_IF_ERROR(verify_results(plan, program));
+  return verify_stages(plan, program);
 }
 
 }  // namespace planwright::planfmt

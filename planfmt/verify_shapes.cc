@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planfmt/limits.h"
 #include "planfmt/shapes.h"
 #include "planfmt/verify_parts.h"
 
@@ -55,6 +56,23 @@ Status verify_bindings(const plan::Plan& plan) {
   return kOkStatus;
 }
 
+// How many values an input has, where these may be shapes: it is of an integer type and its dims are constants.
+// Otherwise 0.
+uint32_t value_count(const plan::Plan& plan, const plan::Binding& binding) {
+  const auto dtype = static_cast<DType>(binding.dtype());
+  if (dtype != DType::kI64 && dtype != DType::kI32) return 0;
+  uint64_t count = 1;
+  for (const uint32_t dim : *binding.dims()) {
+    const plan::Expr& expression = *plan.expressions()->Get(dim);
+    if (expression.op() != plan::ExprOp::Constant || expression.value() < 0 || expression.value() > kMaxInputValues) {
+      return 0;
+    }
+    count *= static_cast<uint64_t>(expression.value());
+    if (count > kMaxInputValues) return 0;
+  }
+  return static_cast<uint32_t>(count);
+}
+
 Status verify_symbols(const plan::Plan& plan) {
   const uint32_t inputs = input_count(plan);
   for (uint32_t i = 0; i < plan.symbols()->size(); ++i) {
@@ -63,17 +81,15 @@ Status verify_symbols(const plan::Plan& plan) {
       return error(StatusCode::kCorrupt, "symbol %u has the unknown origin %u", i,
                    static_cast<unsigned>(symbol.origin()));
     }
-    if (symbol.origin() != plan::SymbolOrigin::InputDim) {
-      return error(
-          StatusCode::kIncompatible,
-          "the engine has shapes that depend on computed values; this library takes them from input dims only");
+    if (symbol.min() > symbol.max()) return error(StatusCode::kCorrupt, "symbol %u has an empty range", i);
+    if (symbol.origin() == plan::SymbolOrigin::StepResult) continue;  // verify_program() finds its step
+    if (symbol.source() >= inputs) return error(StatusCode::kCorrupt, "symbol %u is of no input", i);
+    const plan::Binding& binding = *plan.bindings()->Get(symbol.source());
+    const bool is_dim = symbol.origin() == plan::SymbolOrigin::InputDim;
+    if (symbol.element() >= (is_dim ? binding.dims()->size() : value_count(plan, binding))) {
+      return error(StatusCode::kCorrupt, "symbol %u is no dim or value of input %s", i, binding.name()->c_str());
     }
-    if (symbol.source() >= inputs || symbol.element() >= plan.bindings()->Get(symbol.source())->dims()->size()) {
-      return error(StatusCode::kCorrupt, "symbol %u is no dim of an input", i);
-    }
-    if (symbol.min() < 0 || symbol.min() > symbol.max()) {
-      return error(StatusCode::kCorrupt, "symbol %u has an empty or negative range", i);
-    }
+    if (is_dim && symbol.min() < 0) return error(StatusCode::kCorrupt, "symbol %u has a negative range", i);
   }
   return kOkStatus;
 }
@@ -91,6 +107,27 @@ Status verify_guards(const plan::Plan& plan) {
 }
 
 bool has_values(const flatbuffers::Vector<int64_t>* values) { return values != nullptr && values->size() > 0; }
+
+Status verify_value_range(const plan::Plan& plan, const plan::Binding& binding, const plan::ShapeRange& range) {
+  if (!has_values(range.value_min()) && !has_values(range.value_opt()) && !has_values(range.value_max())) {
+    return kOkStatus;
+  }
+  const uint32_t count = value_count(plan, binding);
+  for (const auto* values : {range.value_min(), range.value_opt(), range.value_max()}) {
+    if (values == nullptr || values->size() != count || !is_aligned(*values, 8)) {
+      return error(StatusCode::kCorrupt, "a profile's values for input %s are not one for each of its elements",
+                   binding.name()->c_str());
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t opt = range.value_opt()->Get(i);
+    if (range.value_min()->Get(i) > opt || opt > range.value_max()->Get(i)) {
+      return error(StatusCode::kCorrupt, "a profile's range for value %u of input %s is not ordered", i,
+                   binding.name()->c_str());
+    }
+  }
+  return kOkStatus;
+}
 
 Status verify_range(const plan::Plan& plan, uint32_t input, const plan::ShapeRange& range) {
   const plan::Binding& binding = *plan.bindings()->Get(input);
@@ -110,9 +147,18 @@ Status verify_range(const plan::Plan& plan, uint32_t input, const plan::ShapeRan
                    binding.name()->c_str());
     }
   }
-  if (has_values(range.value_min()) || has_values(range.value_opt()) || has_values(range.value_max())) {
-    return error(StatusCode::kIncompatible, "input %s gives a shape by its values; this library does not do that",
-                 binding.name()->c_str());
+  return verify_value_range(plan, binding, range);
+}
+
+// That every value which a shape depends on has a range, and with it a value at the profile's opt.
+Status verify_value_symbols(const plan::Plan& plan, const plan::Profile& profile) {
+  for (uint32_t i = 0; i < plan.symbols()->size(); ++i) {
+    const plan::Symbol& symbol = *plan.symbols()->Get(i);
+    if (symbol.origin() == plan::SymbolOrigin::InputValue &&
+        !has_values(profile.inputs()->Get(symbol.source())->value_min())) {
+      return error(StatusCode::kCorrupt, "a profile has no range for the values of input %s",
+                   plan.bindings()->Get(symbol.source())->name()->c_str());
+    }
   }
   return kOkStatus;
 }
@@ -127,6 +173,7 @@ Status verify_profiles(const plan::Plan& plan) {
     for (uint32_t input = 0; input < inputs; ++input) {
       PW_RETURN_IF_ERROR(verify_range(plan, input, *ranges.Get(input)));
     }
+    PW_RETURN_IF_ERROR(verify_value_symbols(plan, *plan.profiles()->Get(i)));
   }
   return kOkStatus;
 }

@@ -12,7 +12,7 @@ namespace planwright::tactics {
 namespace {
 
 // Parameter sets a kernel may offer at each optimisation level. At the default level eight of each leaves a step of
-// three kernels some twenty candidates, which the race (timing.cc) gets through in its time budget.
+// three kernels some twenty candidates, which the race (race.cc) gets through in its time budget.
 constexpr int kTacticsPerKernel[] = {1, 1, 4, 8, 16, 64};
 constexpr int kMaxTacticsPerKernel = 64;
 // How many tiers below the best one that can run a step are tried besides it. AVX2 beats AVX-512 now and then (short
@@ -22,9 +22,7 @@ constexpr int kLowerTiers[] = {kIsaCount, 0, 1, 1, kIsaCount, kIsaCount};
 int by_level(const int (&table)[6], int optimization_level) { return table[std::clamp(optimization_level, 0, 5)]; }
 
 bool is_excluded(const char* kernel, const std::vector<std::string>& sources) {
-  const std::string_view name(kernel);
-  return std::any_of(sources.begin(), sources.end(),
-                     [&](const std::string& source) { return name.substr(0, source.size()) == source; });
+  return std::find(sources.begin(), sources.end(), tactic_source(kernel)) != sources.end();
 }
 
 // The first packed input that is no constant, so that it cannot be packed; -1 if all can.
@@ -126,6 +124,11 @@ class CandidateList {
 };
 
 }  // namespace
+
+std::string tactic_source(const std::string& kernel) {
+  const size_t type = kernel.find("_f32");
+  return kernel.substr(0, type == std::string::npos ? kernel.find('_') : type);
+}
 
 std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const StepSpec*>& corners,
                                   const SearchOptions& options, std::vector<Refusal>* refusals) {

@@ -28,7 +28,11 @@ struct SearchOptions {
   std::function<void(const std::string&)> warn;                                       // may be empty
 };
 
-// Why a kernel is no candidate for a step (--explain).
+// The family a kernel belongs to, as --tacticSources names it: "conv_transpose" of "conv_transpose_f32_6x2_avx2",
+// "movement" of "movement_copy".
+std::string tactic_source(const std::string& kernel);
+
+// Why a kernel is no candidate for a step.
 struct Refusal {
   const KernelDescriptor* kernel;
   std::string reason;

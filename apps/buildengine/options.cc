@@ -105,16 +105,13 @@ Isa parse_isa(const std::string& text) {
   throw UsageError(fmt::format("--isa: '{}' is none of native, reference, baseline, avx2, avx512, avx512vnni", text));
 }
 
-// The names that --tacticSources may use: what kernel names begin with.
+// The names that --tacticSources may use.
 std::vector<std::string> tactic_sources() {
   std::vector<std::string> names;
   int count = 0;
   const KernelTable* const* tables = kernel_tables(&count);
   for (int t = 0; t < count; ++t) {
-    for (int k = 0; k < tables[t]->count; ++k) {
-      const std::string name = tables[t]->kernels[k].name;
-      names.push_back(name.substr(0, name.find('_')));
-    }
+    for (int k = 0; k < tables[t]->count; ++k) names.push_back(tactics::tactic_source(tables[t]->kernels[k].name));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/types/error.h"
+
 namespace planwright::ir {
 
 class ExprPool;
@@ -63,7 +65,13 @@ class Dim {
 
 using Shape = std::vector<Dim>;
 
-// All throw Error(kInvalid) on overflow of a constant or a constant zero divisor. Divisors must be positive.
+// Constants of an expression that do not fit 64 bits.
+class Overflow : public Error {
+ public:
+  Overflow() : Error(StatusCode::kInvalid, "a dimension overflows 64 bits") {}
+};
+
+// All throw Overflow, or Error(kInvalid) for a constant zero divisor. Divisors must be positive.
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);

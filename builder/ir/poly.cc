@@ -10,7 +10,7 @@ namespace {
 // Far more than a model's shapes ever need; a bound on what a hostile one can make us multiply out.
 constexpr size_t kMaxTerms = 1024;
 
-[[noreturn]] void throw_overflow() { throw Error(StatusCode::kInvalid, "a dimension overflows 64 bits"); }
+[[noreturn]] void throw_overflow() { throw Overflow(); }
 
 int64_t add(int64_t a, int64_t b) {
   int64_t result = 0;

@@ -13,6 +13,7 @@ namespace {
 
 // Where no profile says more.
 constexpr int64_t kLargestDim = std::numeric_limits<int32_t>::max();
+constexpr ir::Interval kAnyValue{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 
 const ShapeRange* range_of_input(const Profile& profile, const std::string& name) {
   for (const ShapeRange& range : profile.inputs) {
@@ -36,7 +37,15 @@ class InputBuilder {
     for (size_t axis = 0; axis < rank; ++axis) dims.push_back(dim(decl, index, axis));
     ir::Value& value = graph_.add_value(decl.name, decl.dtype, std::move(dims));
     graph_.inputs.push_back(value.id);
-    if (is_shape_input && decl.dtype == DType::kI64) add_value_symbols(value, index);
+    if (count_of(value) == 0 && !is_float(decl.dtype)) {
+      value.elements = ir::Shape{};
+    } else if (has_values(decl)) {
+      check_values(decl, value);
+      add_values(value, index, [&](size_t element) { return value_range(decl, element); });
+    } else if (is_shape_input && decl.dtype == DType::kI64 && count_of(value) <= 2 * kMaxRank) {
+      // The most a shape operand has: Pad's begin and end of every axis.
+      add_values(value, index, [](size_t) { return kAnyValue; });
+    }
   }
 
   std::unordered_map<std::string, ir::Dim> named;
@@ -127,21 +136,73 @@ class InputBuilder {
     }
   }
 
-  void add_value_symbols(ir::Value& value, int32_t index) {
+  bool has_values(const TensorDecl& decl) const {
+    return std::any_of(profiles_.begin(), profiles_.end(), [&](const Profile& profile) {
+      const ShapeRange* range = range_of_input(profile, decl.name);
+      return range != nullptr && !range->value_opt.empty();
+    });
+  }
+
+  void check_values(const TensorDecl& decl, const ir::Value& value) const {
+    const int64_t count = count_of(value);
+    if ((decl.dtype != DType::kI64 && decl.dtype != DType::kI32) || count > kMaxElements) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("a profile gives values for input '{}': that is for int32 and int64 inputs of constant "
+                              "dims and at most {} elements",
+                              decl.name, kMaxElements));
+    }
+    for (const Profile& profile : profiles_) {
+      const ShapeRange& range = *range_of_input(profile, decl.name);
+      for (const auto* values : {&range.value_min, &range.value_opt, &range.value_max}) {
+        if (static_cast<int64_t>(values->size()) == count) continue;
+        throw Error(StatusCode::kInvalid,
+                    fmt::format("input '{}' has {} values; a profile gives it {}", decl.name, count, values->size()));
+      }
+      for (size_t i = 0; i < range.value_opt.size(); ++i) {
+        if (range.value_min[i] <= range.value_opt[i] && range.value_opt[i] <= range.value_max[i]) continue;
+        throw Error(StatusCode::kInvalid, fmt::format("input '{}': a profile's values {}, {}, {} are not min <= opt <= "
+                                                      "max at element {}",
+                                                      decl.name, bracketed(range.value_min), bracketed(range.value_opt),
+                                                      bracketed(range.value_max), i));
+      }
+    }
+  }
+
+  // Elements of a tensor of constant dims; more than any shape input has for others.
+  static int64_t count_of(const ir::Value& value) {
     int64_t count = 1;
     for (const ir::Dim& dim : value.dims) {
-      if (!dim.is_constant() || dim.constant() > kMaxElements) return;
-      count *= dim.constant();
+      if (!dim.is_constant() || dim.constant() > kMaxElements) return kMaxElements + 1;
+      count = std::min(count * dim.constant(), kMaxElements + 1);
     }
-    if (count > 2 * kMaxRank) return;  // the most a shape operand has: Pad's begin and end of every axis
+    return count;
+  }
+
+  ir::Interval value_range(const TensorDecl& decl, size_t element) const {
+    ir::Interval all{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+    for (const Profile& profile : profiles_) {
+      const ShapeRange& range = *range_of_input(profile, decl.name);
+      all.min = std::min(all.min, range.value_min[element]);
+      all.max = std::max(all.max, range.value_max[element]);
+    }
+    return all;
+  }
+
+  template <typename RangeOf>
+  void add_values(ir::Value& value, int32_t index, const RangeOf& range_of) {
     ir::Shape elements;
-    for (int32_t element = 0; element < count; ++element) {
+    for (int32_t element = 0; element < count_of(value); ++element) {
+      const ir::Interval range = range_of(static_cast<size_t>(element));
+      if (range.min == range.max) {
+        elements.push_back(range.min);
+        continue;
+      }
       ir::Symbol symbol;
       symbol.origin = ir::SymbolOrigin::kInputValue;
       symbol.source = index;
       symbol.element = element;
-      symbol.min = std::numeric_limits<int64_t>::min();
-      symbol.max = std::numeric_limits<int64_t>::max();
+      symbol.min = range.min;
+      symbol.max = range.max;
       symbol.name = fmt::format("{}[{}]", value.name, element);
       elements.push_back(graph_.exprs().add_symbol(symbol));
     }

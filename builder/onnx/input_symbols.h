@@ -15,8 +15,9 @@ namespace planwright::builder::importer {
 
 // Adds a value for every model input to `graph`, in order. Dims that share a name share a symbol; the range is what all
 // profiles take together, any size from 1 where there are none; a dim that is the same throughout is a constant.
-// int64 inputs in `shape_inputs` with few elements get symbols for these too. Returns the dims that have names.
-// Throws Error(kInvalid) where a profile contradicts the model or itself.
+// An input whose values the profiles give has these as elements: constants where they are the same throughout, else
+// symbols; an int64 input of few elements in `shape_inputs` has symbols that may be anything. Returns the dims that
+// have names. Throws Error(kInvalid) where a profile contradicts the model or itself.
 std::unordered_map<std::string, ir::Dim> add_model_inputs(ir::Graph& graph, const OnnxModel& model,
                                                           const std::vector<Profile>& profiles,
                                                           const std::unordered_set<std::string>& shape_inputs);

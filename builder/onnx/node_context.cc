@@ -103,17 +103,6 @@ uint32_t NodeContext::axis_mask(const std::vector<int64_t>& axes, int rank) cons
   return mask;
 }
 
-std::optional<std::vector<int64_t>> NodeContext::declared_static(int output) const {
-  const Declaration& declaration = declared(output);
-  if (!declaration.dims) return std::nullopt;
-  std::vector<int64_t> dims;
-  for (const std::optional<Dim>& dim : *declaration.dims) {
-    if (!dim || !dim->is_constant()) return std::nullopt;
-    dims.push_back(dim->constant());
-  }
-  return dims;
-}
-
 void NodeContext::invalid(const std::string& what) const {
   throw Error(StatusCode::kInvalid, fmt::format("{}: {}", title(), what));
 }

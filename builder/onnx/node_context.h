@@ -88,8 +88,6 @@ class NodeContext : public Emitter {
   void set(int output, ValueId value) { outputs_[static_cast<size_t>(output)] = value; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
   const Declaration& declared(int output) const { return setting_.declared[static_cast<size_t>(output)]; }
-  // The output's dims where the model declares every one as a constant.
-  std::optional<std::vector<int64_t>> declared_static(int output) const;
 
   // ---- Failing
   [[noreturn]] void invalid(const std::string& what) const;

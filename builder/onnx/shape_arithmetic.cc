@@ -61,37 +61,43 @@ struct ElementRow {
   int type_of = 0;  // the operand whose type the result has
 };
 
+Dim sum(Dim a, Dim b) { return a + b; }
+Dim difference(Dim a, Dim b) { return a - b; }
+Dim times(Dim a, Dim b) { return a * b; }
+Dim is_greater(Dim a, Dim b) { return is_less(b, a); }
+Dim is_at_most(Dim a, Dim b) { return Dim(1) - is_less(b, a); }
+Dim is_at_least(Dim a, Dim b) { return Dim(1) - is_less(a, b); }
+
+std::optional<Dim> same(const NodeContext&, const std::vector<Dim>& args) { return args[0]; }
+std::optional<Dim> negative(const NodeContext&, const std::vector<Dim>& args) { return Dim(0) - args[0]; }
+std::optional<Dim> absolute(const NodeContext&, const std::vector<Dim>& args) {
+  return ir::max(args[0], Dim(0) - args[0]);
+}
+std::optional<Dim> logical_not(const NodeContext&, const std::vector<Dim>& args) { return Dim(1) - args[0]; }
+
 const std::unordered_map<std::string, ElementRow>& element_rows() {
   static const std::unordered_map<std::string, ElementRow> rows = {
-      {"Add", {fold_left < ir::operator+> } },
-       {"Sum", {fold_left < ir::operator+> } }, {"Sub", {fold_left<(ir::operator-)>}},
-        {"Mul",
-         {
-             fold_left < ir::operator*> } },
-         {"Min", {fold_left<ir::min>}}, {"Max", {fold_left<ir::max>}}, {"Div", {divide}}, {"Mod", {modulo}},
-         {"Neg", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return Dim(0) - a[0]; }}},
-         {"Abs", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
-            return ir::max(a[0], Dim(0) - a[0]);
-          }}},
-         {"Identity", {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return a[0]; }}},
-         {"Equal", {fold_left<is_equal>, true}}, {"Less", {fold_left<is_less>, true}},
-         {"Greater",
-          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return is_less(a[1], a[0]); },
-           true}},
-         {"LessOrEqual",
-          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
-             return Dim(1) - is_less(a[1], a[0]);
-           },
-           true}},
-         {"GreaterOrEqual",
-          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> {
-             return Dim(1) - is_less(a[0], a[1]);
-           },
-           true}},
-         {"Not",
-          {[](const NodeContext&, const std::vector<Dim>& a) -> std::optional<Dim> { return Dim(1) - a[0]; }, true}},
-         {"And", {fold_left < ir::operator*>, true}}, {"Or", {fold_left<ir::max>, true}}, {"Where", {where, false, 1}},
-        };
+      {"Add", {fold_left<sum>}},
+      {"Sum", {fold_left<sum>}},
+      {"Sub", {fold_left<difference>}},
+      {"Mul", {fold_left<times>}},
+      {"Min", {fold_left<ir::min>}},
+      {"Max", {fold_left<ir::max>}},
+      {"Div", {divide}},
+      {"Mod", {modulo}},
+      {"Neg", {negative}},
+      {"Abs", {absolute}},
+      {"Identity", {same}},
+      {"Equal", {fold_left<is_equal>, true}},
+      {"Less", {fold_left<is_less>, true}},
+      {"Greater", {fold_left<is_greater>, true}},
+      {"LessOrEqual", {fold_left<is_at_most>, true}},
+      {"GreaterOrEqual", {fold_left<is_at_least>, true}},
+      {"Not", {logical_not, true}},
+      {"And", {fold_left<times>, true}},
+      {"Or", {fold_left<ir::max>, true}},
+      {"Where", {where, false, 1}},
+  };
   return rows;
 }
 
@@ -326,16 +332,21 @@ using TensorFunction = Known (*)(const NodeContext& node, const Operands& operan
 
 const std::unordered_map<std::string, TensorFunction>& tensor_functions() {
   static const std::unordered_map<std::string, TensorFunction> functions = {
-      {"Gather", gather}, {"Slice", slice}, {"Concat", concat}, {"Cast", cast}, {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze}, {"Reshape", reshape}, {"ConstantOfShape", constant_of_shape}, {"Expand", expand},
+      {"Gather", gather},
+      {"Slice", slice},
+      {"Concat", concat},
+      {"Cast", cast},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
+      {"Reshape", reshape},
+      {"ConstantOfShape", constant_of_shape},
+      {"Expand", expand},
       {"Range", range},
-      {"ReduceProd", reduce < ir::operator*> },
-       {
-           "ReduceSum",
-           reduce < ir::operator+> },
-           {"ReduceMax", reduce<ir::max>},
-           {"ReduceMin", reduce<ir::min>},
-      };
+      {"ReduceProd", reduce<times>},
+      {"ReduceSum", reduce<sum>},
+      {"ReduceMax", reduce<ir::max>},
+      {"ReduceMin", reduce<ir::min>},
+  };
   return functions;
 }
 
@@ -385,8 +396,13 @@ std::optional<std::vector<KnownTensor>> shape_arithmetic(const NodeContext& node
   const std::optional<Operands> operands = known_operands(node);
   if (!operands || operands->empty()) return std::nullopt;
   if (op == "Split") return split(node, *operands);
-  Known result =
-      row != element_rows().end() ? element_wise(node, row->second, *operands) : function->second(node, *operands);
+  Known result;
+  try {
+    result =
+        row != element_rows().end() ? element_wise(node, row->second, *operands) : function->second(node, *operands);
+  } catch (const ir::Overflow&) {
+    return std::nullopt;  // integers that are no sizes; at run time they wrap
+  }
   if (!result) return std::nullopt;
   return std::vector<KnownTensor>{std::move(*result)};
 }

@@ -90,37 +90,37 @@ const char* name_of(Isa isa);
 
 struct KernelDescriptor {
   // family_type_tile_isa, e.g. "gemm_f32_6x2_avx2", "reference_conv". The engine and timing key name kernels by it.
-  const char* name;
+  const char* name = nullptr;
   // Bumped when the meaning of packed bytes, params or tactic params changes: an engine with another is refused.
-  uint32_t revision;
-  OpKind op;
-  Isa isa;
+  uint32_t revision = 1;
+  OpKind op = OpKind::kPointwise;
+  Isa isa = Isa::kReference;
   // Bit i: input i is read from `packed` (its view has dims but no data).
-  uint32_t packed_inputs;
+  uint32_t packed_inputs = 0;
 
-  // Whether run() can be called with these shapes, types, params and tactic: kOk, kUnsupported (with why, for
-  // --explain: the kernel does not do this) or kInvalid (no kernel could). Reads no data, so it also serves the builder
-  // with unknown weights and the loader at set-shape. Must refuse everything run() could go out of bounds on, the
-  // contents of index tensors apart.
-  Status (*validate)(const KernelArgs& args);
+  // Whether run() can be called with these shapes, types, params and tactic: kOk, kUnsupported (with why: the kernel
+  // does not do this) or kInvalid (no kernel could). Reads no data, so it also serves the builder with unknown weights
+  // and the loader at set-shape. Must refuse everything run() could go out of bounds on, the contents of index tensors
+  // apart.
+  Status (*validate)(const KernelArgs& args) = nullptr;
 
   // Bytes that `packed`, `workspace` and one worker's `scratch` need for validated arguments; null: none.
   // workspace and scratch may depend on all dims and grow with each; packed_size only on those of packed inputs.
-  size_t (*packed_size)(const KernelArgs& args);
-  size_t (*workspace_size)(const KernelArgs& args);
-  size_t (*scratch_size)(const KernelArgs& args);
+  size_t (*packed_size)(const KernelArgs& args) = nullptr;
+  size_t (*workspace_size)(const KernelArgs& args) = nullptr;
+  size_t (*scratch_size)(const KernelArgs& args) = nullptr;
 
   // Writes the packed form of the packed inputs (here with data, dense row-major) to `destination`; every byte,
   // padding too. Not part of the loader's promise: only builders call it. Null where packed_inputs is 0.
-  Status (*pack)(const KernelArgs& args, std::byte* destination);
+  Status (*pack)(const KernelArgs& args, std::byte* destination) = nullptr;
 
   // Computes outputs from inputs. kOk, or kPrecondition where run-time data breaks the operator's contract (an index
   // out of range); outputs are then undefined but no memory outside them was touched.
-  Status (*run)(const KernelArgs& args);
+  Status (*run)(const KernelArgs& args) = nullptr;
 
   // Tactic params worth timing for these arguments, best guess first, at most `capacity`; returns how many. Null: only
   // the default.
-  int (*tactics)(const KernelArgs& args, TacticParams* list, int capacity);
+  int (*tactics)(const KernelArgs& args, TacticParams* list, int capacity) = nullptr;
 };
 
 // ---- Helpers that validate() functions share; each returns kInvalid/kUnsupported with its reason.

@@ -15,7 +15,7 @@ enum class OpKind : uint8_t {
   // Runs an expression program (program.h) at every element. inputs: the program's operands.
   kPointwise = 0,
 
-  // ---- Contractions; all take an epilogue.
+  // ---- Contractions. All but Attention take an epilogue.
   kMatMul,         // A[...,M,K] B[...,K,N] ... -> [...,M,N]; batch axes broadcast. Ranks of A and B are >= 2.
   kConv,           // X[N,C,spatial] W[M,C/group,kernel] ... -> [N,M,spatial]
   kConvTranspose,  // X[N,C,spatial] W[C,M/group,kernel] ... -> [N,M,spatial]
@@ -42,7 +42,7 @@ enum class OpKind : uint8_t {
   kOneHot,           // indices values[2] -> Y
   kTrilu,            // X -> Y
 
-  // ---- Movement. The first five are views where they can be (builder/passes/views).
+  // ---- Movement. The first five are views where they can be (builder/passes/make_views.cc).
   kReshape,          // X -> Y: the same elements in row-major order
   kTranspose,        // X -> Y
   kSlice,            // X -> Y

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -80,6 +81,34 @@ std::vector<size_t> input_positions(const Case& one, const builder::OnnxModel& m
   return positions;
 }
 
+// The values of a small integer input, which may decide on shapes: those of all data sets together.
+void add_values(const builder::TensorDecl& input, size_t position, const std::vector<DataSet>& data,
+                builder::ShapeRange* range) {
+  constexpr size_t kMostValues = 64;
+  if ((input.dtype != DType::kI64 && input.dtype != DType::kI32) || range->min != range->max) return;
+  for (const DataSet& set : data) {
+    if (position >= set.inputs.size() || set.inputs[position].dtype != input.dtype) return;
+    const ir::Tensor& tensor = set.inputs[position];
+    const size_t count = tensor.data.size() / size_of(tensor.dtype);
+    if (count > kMostValues || (!range->value_opt.empty() && range->value_opt.size() != count)) return;
+    for (size_t i = 0; i < count; ++i) {
+      int32_t narrow = 0;
+      int64_t value = 0;
+      if (tensor.dtype == DType::kI64) {
+        std::memcpy(&value, tensor.data.data() + i * sizeof value, sizeof value);
+      } else {
+        std::memcpy(&narrow, tensor.data.data() + i * sizeof narrow, sizeof narrow);
+        value = narrow;
+      }
+      if (i == range->value_opt.size()) {
+        for (auto* values : {&range->value_min, &range->value_opt, &range->value_max}) values->push_back(value);
+      }
+      range->value_min[i] = std::min(range->value_min[i], value);
+      range->value_max[i] = std::max(range->value_max[i], value);
+    }
+  }
+}
+
 builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data) {
   builder::Profile profile;
   const std::vector<size_t> positions = input_positions(one, model);
@@ -108,6 +137,7 @@ builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, co
       }
       profile.inputs.push_back(range);
     }
+    add_values(input, positions[i], data, &profile.inputs.back());
   }
   return profile;
 }

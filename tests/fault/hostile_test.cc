@@ -73,10 +73,21 @@ const Row kRows[] = {
        p.expressions.push_back({ExprOp::kMul, 0, huge, huge});
      }},
     {"SymbolOriginUnknown", PW_CORRUPT, "unknown origin", [](PlanModel& p) { p.symbols[0].origin = 9; }},
-    {"SymbolOfAStepsResult", PW_INCOMPATIBLE, "computed values", [](PlanModel& p) { p.symbols[0].origin = 2; }},
-    {"SymbolOfNoInput", PW_CORRUPT, "no dim of an input", [](PlanModel& p) { p.symbols[0].source = 2; }},
-    {"SymbolOfNoAxis", PW_CORRUPT, "no dim of an input", [](PlanModel& p) { p.symbols[0].element = 2; }},
-    {"SymbolRangeEmpty", PW_CORRUPT, "empty or negative range", [](PlanModel& p) { p.symbols[0].min = 9; }},
+    {"SymbolOfNoStepsResult", PW_CORRUPT, "no step of a program gives symbol 0", [](PlanModel& p) { p.symbols[0].origin = 2; }},
+    {"SymbolOfNoValue", PW_CORRUPT, "no dim or value of input", [](PlanModel& p) { p.symbols[0].origin = 1; }},
+    {"SymbolOfNoInput", PW_CORRUPT, "of no input", [](PlanModel& p) { p.symbols[0].source = 2; }},
+    {"SymbolOfNoAxis", PW_CORRUPT, "no dim or value of input", [](PlanModel& p) { p.symbols[0].element = 2; }},
+    {"SymbolRangeEmpty", PW_CORRUPT, "empty range", [](PlanModel& p) { p.symbols[0].min = 9; }},
+    {"SymbolRangeNegative", PW_CORRUPT, "negative range", [](PlanModel& p) { p.symbols[0].min = -1; }},
+    {"ResultOfNoSymbol", PW_CORRUPT, "its result 99",
+     [](PlanModel& p) { p.programs[0].steps[0].results.push_back({99, 0, 0}); }},
+    {"ResultOfADim", PW_CORRUPT, "its result 0",
+     [](PlanModel& p) { p.programs[0].steps[0].results.push_back({0, 0, 0}); }},
+    {"ResultThatIsNoInteger", PW_CORRUPT, "its result 0",
+     [](PlanModel& p) {
+       p.symbols[0].origin = 2;
+       p.programs[0].steps[0].results.push_back({0, 0, 0});
+     }},
     {"GuardOfNoExpression", PW_CORRUPT, "guard 0",
      [](PlanModel& p) { p.guards.push_back({true, 0, 1u << 30, "norm", ""}); }},
     {"GuardFailsAtOpt", PW_CORRUPT, "layer norm",
@@ -104,7 +115,7 @@ const Row kRows[] = {
      [](PlanModel& p) {
        p.profiles[0].inputs[0].opt = p.profiles[0].inputs[0].max = {8, 9};
      }},
-    {"ProfileOfValues", PW_INCOMPATIBLE, "by its values",
+    {"ProfileOfValues", PW_CORRUPT, "not one for each of its elements",
      [](PlanModel& p) { p.profiles[0].inputs[0].value_opt = {1}; }},
     {"NoThreads", PW_CORRUPT, "0 threads", [](PlanModel& p) { p.threads = 0; }},
     {"TooManyThreads", PW_CORRUPT, "257 threads", [](PlanModel& p) { p.threads = 257; }},

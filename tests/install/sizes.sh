@@ -2,7 +2,7 @@
 # sizes.sh BUILD: each family of kernels keeps within its budget of code and constants, all tiers together.
 . "$(dirname "$0")/common.sh"
 # "family bytes" for every object of the static library that is a kernel's.
-(cd "$build/tactics/kernels/CMakeFiles" && find . -name '*.o' -exec size {} +) |
+kernel_objects . | xargs size |
   awk '$6 ~ /\.o$/ {name = $6
     if (name ~ /\/reference\//) family = "reference"
     else if (name ~ /\.tier\.cc\.o$/) {family = name; sub(/.*\//, "", family); sub(/\.tier\.cc\.o$/, "", family)}

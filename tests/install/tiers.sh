@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common.sh"
 families=$(sed -n 's/^PW_FAMILY(\(.*\))/\1/p' "$source/tactics/kernels/tables.inc")
 for tier in baseline avx2 avx512; do
-  find "$build/tactics/kernels/CMakeFiles/planwright_kernels_$tier.dir" -name '*.tier.cc.o' >"$work/objects"
+  kernel_objects "planwright_kernels_$tier.dir" | grep '\.tier\.cc\.o$' >"$work/objects"
   [ -s "$work/objects" ] || fail "tier $tier has no object files"
   while read -r object; do
     nm -C "$object" >"$work/symbols"

@@ -53,7 +53,8 @@ Shape dims_from(NodeContext& node, int input, const char* what) {
   if (!elements) node.unsupported(fmt::format("'{}' is computed from data; make it a constant", what));
   for (const Dim& dim : *elements)
     node.require(ir::range_of(dim).max >= 0, fmt::format("'{}' has a negative entry", what));
-  return settle_dims(node, *elements);
+  require_bounded(node, *elements);
+  return *elements;
 }
 
 void constant_of_shape(NodeContext& node) {
@@ -98,7 +99,8 @@ Dim range_length(NodeContext& node) {
 void range(NodeContext& node) {
   const DType dtype = node.in_type(0);
   node.require(node.in_type(1) == dtype && node.in_type(2) == dtype, "its inputs have different types");
-  Shape dims = settle_dims(node, {range_length(node)});
+  Shape dims = {range_length(node)};
+  require_bounded(node, dims);
   Operation operation{OpKind::kRange, NoParams{}, {node.reshape(node.in(0), {}), node.reshape(node.in(2), {})}};
   operation.results[0] = {dtype, std::move(dims)};
   node.set(0, node.emit_one(std::move(operation)));

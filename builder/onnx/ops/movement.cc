@@ -78,13 +78,11 @@ void split(NodeContext& node) {
   const int axis = node.normalize_axis(node.get_int("axis", 0), node.in_rank(0));
   const auto outputs = static_cast<size_t>(node.output_count());
   const Shape sizes = split_sizes(node, node.in_dims(0)[static_cast<size_t>(axis)], outputs);
+  require_bounded(node, sizes);
   Dim start = 0;
   for (size_t i = 0; i < outputs; ++i) {
-    Shape dims = node.in_dims(0);
-    dims[static_cast<size_t>(axis)] = sizes[i];
-    const Dim length = settle_dims(node, dims, static_cast<int>(i))[static_cast<size_t>(axis)];
-    if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), node.slice(node.in(0), axis, start, length));
-    start = start + length;
+    if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), node.slice(node.in(0), axis, start, sizes[i]));
+    start = start + sizes[i];
   }
 }
 
@@ -158,15 +156,15 @@ void slice(NodeContext& node) {
     strides.push_back(total.step);
     lengths.push_back(total.length);
   }
-  const Shape dims = settle_dims(node, lengths);
+  require_bounded(node, lengths);
   const bool whole = std::all_of(strides.begin(), strides.end(), [](const Dim& step) { return step == Dim(1); });
-  if (whole && dims == node.in_dims(0)) {
+  if (whole && lengths == node.in_dims(0)) {
     node.set(0, node.in(0));
     return;
   }
   Operation operation{OpKind::kSlice, SliceParams{}, {node.in(0)}, begins};
   operation.scalars.insert(operation.scalars.end(), strides.begin(), strides.end());
-  operation.results[0].dims = dims;
+  operation.results[0].dims = lengths;
   node.set(0, node.emit_one(std::move(operation)));
 }
 
@@ -224,7 +222,7 @@ void pad(NodeContext& node) {
   Shape pads = pad_sizes(node);
   Shape dims;
   for (size_t i = 0; i < rank; ++i) dims.push_back(node.in_dims(0)[i] + pads[i] + pads[i + rank]);
-  dims = settle_dims(node, dims);
+  require_bounded(node, dims);
   for (size_t i = 0; i < rank; ++i) {
     node.guard_at_most(0, dims[i], fmt::format("Pad must not crop more than there is of axis {}", i));
   }
@@ -257,7 +255,7 @@ void tile(NodeContext& node) {
     node.require(ir::range_of(repeats[i]).max >= 0, "'repeats' has a negative number");
     dims.push_back(node.in_dims(0)[i] * repeats[i]);
   }
-  dims = settle_dims(node, dims);
+  require_bounded(node, dims);
   if (dims == node.in_dims(0)) {
     node.set(0, node.in(0));
     return;
@@ -292,7 +290,8 @@ void expand(NodeContext& node) {
       dims.push_back(ir::max(own, other));
     }
   }
-  node.set(0, node.expand(node.in(0), settle_dims(node, dims)));
+  require_bounded(node, dims);
+  node.set(0, node.expand(node.in(0), dims));
 }
 
 // ---- Blocks of space and depth

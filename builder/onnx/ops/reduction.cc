@@ -8,20 +8,11 @@
 namespace planwright::builder::importer {
 namespace {
 
-Shape reduced_dims(const Shape& dims, uint32_t axes, bool keep) {
-  if (!keep) return without_axes(dims, axes);
-  Shape result = dims;
-  for (size_t i = 0; i < result.size(); ++i) {
-    if ((axes >> i & 1) != 0) result[i] = 1;
-  }
-  return result;
-}
-
 void reduce_with(NodeContext& node, ReduceKind kind) {
   const ValueId x = node.in(0);
   const int rank = node.rank(x);
   const bool keep = node.get_int("keepdims", 1) != 0;
-  std::optional<uint32_t> axes = read_axes(node, 1, node.dims(x), keep, reduced_dims);
+  std::optional<uint32_t> axes = read_axes(node, 1, rank);
   if (!axes || (*axes == 0 && rank > 0)) {  // none given: all of them, or none of them where the node says so
     const bool none = node.get_int("noop_with_empty_axes") != 0;
     axes = none ? 0u : (1u << rank) - 1u;

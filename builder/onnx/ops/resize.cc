@@ -106,7 +106,7 @@ Target read_target(NodeContext& node, const std::vector<int>& axes, int scales_i
     for (size_t k = 0; k < axes.size(); ++k) target.dims[static_cast<size_t>(axes[k])] = sizes[k];
     const std::string policy = node.get_string("keep_aspect_ratio_policy", "stretch");
     if (policy != "stretch") keep_aspect_ratio(node, axes, policy == "not_smaller", target);
-    target.dims = settle_dims(node, target.dims);
+    require_bounded(node, target.dims);
     return target;
   }
   std::vector<double> scales;

@@ -80,7 +80,7 @@ void top_k(NodeContext& node) {
   Dim& length = node.graph().value(node.in(0)).dims[static_cast<size_t>(params.axis)];
   Shape dims = node.in_dims(0);
   dims[static_cast<size_t>(params.axis)] = k;
-  dims = settle_dims(node, dims, node.wants(0) ? 0 : 1);
+  require_bounded(node, dims);
   const Dim taken = dims[static_cast<size_t>(params.axis)];
   node.guard_at_most(0, taken, "TopK: k must not be negative");
   node.guard_at_most(taken, length, "TopK: k must not exceed the axis");
@@ -108,7 +108,8 @@ void one_hot(NodeContext& node) {
     node.unsupported("its depth is computed from data; make it a constant");
   }
   Operation operation{OpKind::kOneHot, params, {node.cast(node.in(0), DType::kI64), node.in(2)}};
-  operation.results[0] = {node.in_type(2), settle_dims(node, dims)};
+  require_bounded(node, dims);
+  operation.results[0] = {node.in_type(2), dims};
   node.set(0, node.emit_one(std::move(operation)));
 }
 

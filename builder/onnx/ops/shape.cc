@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
@@ -53,26 +52,6 @@ Dim inferred_dim(NodeContext& node, Shape from, const Shape& to, size_t open) {
   return ir::floor_div(total, divisor);
 }
 
-// Dims that come from an input's values, which may also be 0 or -1: what the model declares, held by a guard.
-Shape declared_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
-  const std::optional<std::vector<int64_t>> declared = node.declared_static(0);
-  if (!declared) {
-    node.unsupported("its shape is an input and its output's shape is not declared; make the shape an initializer");
-  }
-  node.require(declared->size() == wanted.size(),
-               fmt::format("its output is declared with {} axes, its shape has {}", declared->size(), wanted.size()));
-  Shape dims;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const Dim dim = (*declared)[i];
-    // The value itself, with -1 and a 0 that copies counted as what they stand for.
-    Dim resolved = wanted[i] + is_equal(wanted[i], -1) * (dim + 1);
-    if (zero_copies && i < node.in_dims(0).size()) resolved = resolved + is_equal(wanted[i], 0) * node.in_dims(0)[i];
-    node.guard_equal(resolved, dim, fmt::format("Reshape must make axis {} as the model declares it", i));
-    dims.push_back(dim);
-  }
-  return dims;
-}
-
 void reshape(NodeContext& node) {
   const Shape wanted = requested_dims(node);
   const Shape& from = node.in_dims(0);
@@ -83,8 +62,10 @@ void reshape(NodeContext& node) {
     return !dim.is_constant() && (may_be(dim, -1) || (zero_copies && may_be(dim, 0)));
   });
   if (open_ended) {
-    node.set(0, node.reshape(node.in(0), declared_dims(node, wanted, zero_copies)));
-    return;
+    node.unsupported(
+        "its shape depends on values that may be 0 or -1; give those of the input they come from as you give shapes, "
+        "or "
+        "make it an initializer");
   }
   Shape to;
   std::optional<size_t> open;
@@ -116,11 +97,9 @@ void flatten(NodeContext& node) {
 
 // ---- Axes of length 1
 
-Shape squeezed_dims(const Shape& dims, uint32_t axes, bool) { return without_axes(dims, axes); }
-
 void squeeze(NodeContext& node) {
   const Shape& dims = node.in_dims(0);
-  std::optional<uint32_t> axes = read_axes(node, 1, dims, false, squeezed_dims);
+  std::optional<uint32_t> axes = read_axes(node, 1, node.in_rank(0));
   if (!axes) {
     axes = 0;
     for (size_t i = 0; i < dims.size(); ++i) {
@@ -133,26 +112,17 @@ void squeeze(NodeContext& node) {
   node.set(0, node.squeeze(node.in(0), *axes));
 }
 
-// `dims` has the new axes already, as 1.
-Shape unsqueezed_dims(const Shape& dims, uint32_t axes, bool) {
-  Shape result;
-  size_t next = static_cast<size_t>(std::popcount(axes));  // those that stand in front of the input's own
-  for (size_t i = 0; i < dims.size(); ++i) result.push_back((axes >> i & 1) != 0 ? Dim(1) : dims[next++]);
-  return result;
-}
-
 void unsqueeze(NodeContext& node) {
-  const size_t added = node.has_attribute("axes") ? node.get_ints("axes").size() : [&]() -> size_t {
-    const Shape& dims = node.in_dims(1);
-    if (dims.size() > 1 || !ir::product(dims).is_constant()) node.invalid("'axes' must be a list of known length");
-    return static_cast<size_t>(ir::product(dims).constant());
-  }();
-  Shape padded(added, Dim(1));
-  padded.insert(padded.end(), node.in_dims(0).begin(), node.in_dims(0).end());
-  if (padded.size() > kMaxRank) node.unsupported(fmt::format("{} axes; the most is {}", padded.size(), kMaxRank));
-  const std::optional<uint32_t> axes = read_axes(node, 1, padded, false, unsqueezed_dims);
-  node.require(axes.has_value(), "its axes are missing");
-  node.set(0, node.reshape(node.in(0), unsqueezed_dims(padded, *axes, false)));
+  const bool given = node.has_attribute("axes");
+  node.require(given || node.has(1), "its axes are missing");
+  const size_t added = given ? node.get_ints("axes").size() : node.constant_ints(1, "axes").size();
+  const size_t rank = node.in_dims(0).size() + added;
+  if (rank > kMaxRank) node.unsupported(fmt::format("{} axes; the most is {}", rank, kMaxRank));
+  const uint32_t axes = *read_axes(node, 1, static_cast<int>(rank));
+  Shape dims;
+  size_t next = 0;
+  for (size_t i = 0; i < rank; ++i) dims.push_back((axes >> i & 1) != 0 ? Dim(1) : node.in_dims(0)[next++]);
+  node.set(0, node.reshape(node.in(0), std::move(dims)));
 }
 
 constexpr ImporterRow kRows[] = {

@@ -63,7 +63,7 @@ typedef enum pw_dtype {
   PW_BOOL = 12 /* one byte, 0 or 1 */
 } pw_dtype;
 
-enum { PW_MAX_RANK = 8 };
+enum { PW_MAX_RANK = 8, PW_MAX_VALUES = 64 };
 
 typedef struct pw_engine pw_engine;
 typedef struct pw_context pw_context;
@@ -104,7 +104,7 @@ typedef struct pw_binding {
   int32_t dtype;    /* pw_dtype */
   int32_t is_input;
   size_t rank;
-  int64_t dims[PW_MAX_RANK]; /* -1: depends on the shapes set */
+  int64_t dims[PW_MAX_RANK]; /* -1: depends on the shapes set, or on values */
 } pw_binding;
 
 /* Inputs come first, each group in the model's order. */
@@ -117,6 +117,11 @@ PW_API size_t pw_engine_profile_count(const pw_engine* engine);
  * Errors: INVALID for a profile, a name that is no input. */
 PW_API int pw_engine_profile(const pw_engine* engine, size_t profile, const char* input, int64_t* min, int64_t* opt,
                              int64_t* max, size_t* rank);
+
+/* The same for the values of a shape input, whose contents decide shapes: one range an element, in row-major order,
+ * each array with room for PW_MAX_VALUES. *count is 0 for other inputs. pw_context_run checks the values. */
+PW_API int pw_engine_profile_values(const pw_engine* engine, size_t profile, const char* input, int64_t* min,
+                                    int64_t* opt, int64_t* max, size_t* count);
 
 typedef struct pw_engine_info {
   size_t struct_size;   /* in: sizeof(pw_engine_info) */
@@ -169,8 +174,13 @@ PW_API void pw_context_destroy(pw_context* context);
 PW_API int pw_context_set_input_shape(pw_context* context, const char* name, const int64_t* dims, size_t rank);
 
 /* The dims of an output (or input) for the shapes set. *rank is in: room in dims, out: the rank.
- * Errors: INVALID for an unknown name or too little room; PRECONDITION while an input has no shape. */
+ * An output whose shape depends on the values of a shape input has one once that input is bound; one whose shape
+ * depends on computed values (NonZero, ...) has that of the last run. Errors: INVALID for an unknown name or too little
+ * room; PRECONDITION while an input has no shape, such an input is not bound, nothing has run. */
 PW_API int pw_context_output_shape(pw_context* context, const char* name, int64_t* dims, size_t* rank);
+
+/* Bytes that are enough for an output at any shape of the profile in use. Errors: as above. */
+PW_API int pw_context_output_limit(pw_context* context, const char* name, size_t* bytes);
 
 /* Has run() read or write the caller's `bytes` bytes at `data`, which stay the caller's and must live until rebound or
  * the context goes. Aligned to the element; at least as large as the tensor when run() is called. Outputs must not
@@ -178,8 +188,9 @@ PW_API int pw_context_output_shape(pw_context* context, const char* name, int64_
 PW_API int pw_context_bind(pw_context* context, const char* name, void* data, size_t bytes);
 
 /* Runs once, on the calling thread and the context's workers; outputs are complete on return.
- * Errors: INVALID for a binding missing, short, misaligned or overlapping (before anything ran); PRECONDITION for
- * shapes not set or run-time data such as an index out of range (outputs are then undefined); RESOURCE. */
+ * Errors: INVALID for a binding missing, short, misaligned or overlapping, or a value outside the profile (before
+ * anything ran; for outputs whose shape is computed, then); PRECONDITION for shapes not set or run-time data such as an
+ * index out of range (outputs are then undefined); RESOURCE. */
 PW_API int pw_context_run(pw_context* context);
 
 typedef struct pw_context_info {

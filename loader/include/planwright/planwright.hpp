@@ -82,6 +82,13 @@ class Context {
     require(pw_context_set_input_shape(get(), name.c_str(), dims.data(), dims.size()));
   }
 
+  // Bytes that are enough for an output at any shape of the profile in use.
+  size_t output_limit(const std::string& name) const {
+    size_t bytes = 0;
+    require(pw_context_output_limit(get(), name.c_str(), &bytes));
+    return bytes;
+  }
+
   // The dims of any binding for the shapes set.
   Dims shape(const std::string& name) const {
     Dims dims(PW_MAX_RANK);

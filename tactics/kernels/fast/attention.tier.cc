@@ -55,16 +55,12 @@ constexpr KernelDescriptor attention_kernel(const char* name) {
       .revision = 1,
       .op = OpKind::kAttention,
       .isa = PW_TIER_ISA,
-      .packed_inputs = 0,
       .validate = [](const KernelArgs& args) { return fast::validate_attention(args, kGemmShape<kRows, kVectors>); },
-      .packed_size = nullptr,
       .workspace_size =
           [](const KernelArgs& args) { return fast::attention_workspace_size(args, kGemmShape<kRows, kVectors>); },
       .scratch_size =
           [](const KernelArgs& args) { return fast::attention_scratch_size(args, kGemmShape<kRows, kVectors>); },
-      .pack = nullptr,
       .run = [](const KernelArgs& args) { return fast::run_attention(args, kGemmShape<kRows, kVectors>, kTier); },
-      .tactics = nullptr,
   };
 }
 
@@ -74,7 +70,6 @@ constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(attention_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(attention_f32)

@@ -16,7 +16,6 @@ constexpr KernelDescriptor conv_kernel(const char* name) {
       .packed_inputs = 1u << 1,
       .validate = [](const KernelArgs& args) { return fast::validate_conv(args, kGemmShape<kRows, kVectors>); },
       .packed_size = [](const KernelArgs& args) { return fast::conv_packed_size(args, kGemmShape<kRows, kVectors>); },
-      .workspace_size = nullptr,
       .scratch_size = [](const KernelArgs& args) { return fast::conv_scratch_size(args, kGemmShape<kRows, kVectors>); },
       .pack = [](const KernelArgs& args,
                  std::byte* to) { return fast::pack_conv(args, kGemmShape<kRows, kVectors>, to); },
@@ -32,7 +31,6 @@ constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(conv_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(conv_f32)

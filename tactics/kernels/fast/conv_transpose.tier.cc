@@ -18,13 +18,11 @@ constexpr KernelDescriptor conv_transpose_kernel(const char* name) {
           [](const KernelArgs& args) { return fast::validate_conv_transpose(args, kGemmShape<kRows, kVectors>); },
       .packed_size =
           [](const KernelArgs& args) { return fast::conv_transpose_packed_size(args, kGemmShape<kRows, kVectors>); },
-      .workspace_size = nullptr,
       .scratch_size =
           [](const KernelArgs& args) { return fast::conv_transpose_scratch_size(args, kGemmShape<kRows, kVectors>); },
       .pack = [](const KernelArgs& args,
                  std::byte* to) { return fast::pack_conv_transpose(args, kGemmShape<kRows, kVectors>, to); },
       .run = [](const KernelArgs& args) { return fast::run_conv_transpose(args, kGemmShape<kRows, kVectors>); },
-      .tactics = nullptr,
   };
 }
 
@@ -34,7 +32,6 @@ constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(conv_transpose_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(conv_transpose_f32)

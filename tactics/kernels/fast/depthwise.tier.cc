@@ -125,7 +125,6 @@ constexpr KernelDescriptor kKernels[] = {{
     .packed_inputs = 1u << 1,
     .validate = [](const KernelArgs& args) { return fast::validate_depthwise(args, kTier); },
     .packed_size = [](const KernelArgs& args) { return fast::depthwise_packed_size(args, kTier); },
-    .workspace_size = nullptr,
     .scratch_size = [](const KernelArgs& args) { return fast::depthwise_scratch_size(args, kTier); },
     .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_depthwise(args, kTier, to); },
     .run = [](const KernelArgs& args) { return fast::run_depthwise(args, kTier); },
@@ -134,7 +133,6 @@ constexpr KernelDescriptor kKernels[] = {{
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(depthwise_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(depthwise_f32)

@@ -17,7 +17,6 @@ constexpr KernelDescriptor first_layer_kernel(const char* name) {
       .packed_inputs = 1u << 1,
       .validate = [](const KernelArgs& args) { return fast::validate_first_layer(args, kGemmShape<kRows, kVectors>); },
       .packed_size = [](const KernelArgs& args) { return fast::conv_packed_size(args, kGemmShape<kRows, kVectors>); },
-      .workspace_size = nullptr,
       .scratch_size =
           [](const KernelArgs& args) { return fast::first_layer_scratch_size(args, kGemmShape<kRows, kVectors>); },
       .pack = [](const KernelArgs& args,
@@ -36,7 +35,6 @@ constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(first_layer_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(first_layer_f32)

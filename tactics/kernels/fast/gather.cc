@@ -75,14 +75,8 @@ constexpr KernelDescriptor kKernels[] = {{
     .revision = 1,
     .op = OpKind::kGather,
     .isa = Isa::kReference,
-    .packed_inputs = 0,
     .validate = validate,
-    .packed_size = nullptr,
-    .workspace_size = nullptr,
-    .scratch_size = nullptr,
-    .pack = nullptr,
     .run = run,
-    .tactics = nullptr,
 }};
 
 }  // namespace

@@ -13,12 +13,6 @@
 #define PW_GEMM_TILES PW_TILE(6, 2) PW_TILE(4, 3)
 #endif
 
-// Defines the file's table, of its kKernels, in namespace planwright.
-#define PW_EXPORT_KERNELS(family)                                         \
-  extern const KernelTable PW_TIER_TABLE(family);                         \
-  const KernelTable PW_TIER_TABLE(family) = {PW_TIER_NAMESPACE::kKernels, \
-                                             sizeof(PW_TIER_NAMESPACE::kKernels) / sizeof(KernelDescriptor)}
-
 #define PW_TILE_NAME(family, rows, vectors) family "_" #rows "x" #vectors "_" PW_TIER_STRING
 
 namespace planwright::PW_TIER_NAMESPACE {

@@ -16,7 +16,6 @@ constexpr KernelDescriptor constant_kernel(const char* name) {
       .packed_inputs = 1u << 1,
       .validate = [](const KernelArgs& args) { return fast::validate_matmul(args, kGemmShape<kRows, kVectors>); },
       .packed_size = [](const KernelArgs& args) { return fast::matmul_packed_size(args, kGemmShape<kRows, kVectors>); },
-      .workspace_size = nullptr,
       .scratch_size =
           [](const KernelArgs& args) { return fast::matmul_scratch_size(args, kGemmShape<kRows, kVectors>); },
       .pack = [](const KernelArgs& args,
@@ -48,7 +47,6 @@ constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
 
 }  // namespace
 }  // namespace PW_TIER_NAMESPACE
-
-PW_EXPORT_KERNELS(matmul_f32);
-
 }  // namespace planwright
+
+PW_EXPORT_KERNELS(matmul_f32)

@@ -173,20 +173,12 @@ constexpr KernelDescriptor kKernels[] = {{
     .revision = 1,
     .op = OpKind::kGroupNorm,
     .isa = PW_TIER_ISA,
-    .packed_inputs = 0,
     .validate = validate,
-    .packed_size = nullptr,
     .workspace_size = workspace_size,
-    .scratch_size = nullptr,
-    .pack = nullptr,
     .run = run,
-    .tactics = nullptr,
 }};
 
 }  // namespace
 }  // namespace planwright::PW_TIER_NAMESPACE
 
-namespace planwright {
-extern const KernelTable PW_TIER_TABLE(group_norm_f32);
-const KernelTable PW_TIER_TABLE(group_norm_f32) = {PW_TIER_NAMESPACE::kKernels, 1};
-}  // namespace planwright
+PW_EXPORT_KERNELS(group_norm_f32)

@@ -22,8 +22,12 @@ Status run_movement(const KernelArgs& args) {
 }
 
 constexpr KernelDescriptor make(const char* name, OpKind op) {
-  return {name,    1,       op,      Isa::kReference, 0,      validate_movement, nullptr,
-          nullptr, nullptr, nullptr, run_movement,    nullptr};
+  return {.name = name,
+          .revision = 1,
+          .op = op,
+          .isa = Isa::kReference,
+          .validate = validate_movement,
+          .run = run_movement};
 }
 
 constexpr KernelDescriptor kKernels[] = {

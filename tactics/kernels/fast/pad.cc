@@ -150,14 +150,8 @@ constexpr KernelDescriptor kKernels[] = {{
     .revision = 1,
     .op = OpKind::kPad,
     .isa = Isa::kReference,
-    .packed_inputs = 0,
     .validate = validate,
-    .packed_size = nullptr,
-    .workspace_size = nullptr,
-    .scratch_size = nullptr,
-    .pack = nullptr,
     .run = run,
-    .tactics = nullptr,
 }};
 
 }  // namespace

@@ -134,20 +134,12 @@ constexpr KernelDescriptor kKernels[] = {{
     .revision = 1,
     .op = OpKind::kPointwise,
     .isa = PW_TIER_ISA,
-    .packed_inputs = 0,
     .validate = validate,
-    .packed_size = nullptr,
-    .workspace_size = nullptr,
     .scratch_size = scratch_size,
-    .pack = nullptr,
     .run = run,
-    .tactics = nullptr,
 }};
 
 }  // namespace
 }  // namespace planwright::PW_TIER_NAMESPACE
 
-namespace planwright {
-extern const KernelTable PW_TIER_TABLE(pointwise_f32);
-const KernelTable PW_TIER_TABLE(pointwise_f32) = {PW_TIER_NAMESPACE::kKernels, 1};
-}  // namespace planwright
+PW_EXPORT_KERNELS(pointwise_f32)

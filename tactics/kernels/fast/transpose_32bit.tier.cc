@@ -88,7 +88,7 @@ Status run(const KernelArgs& args) {
 }
 
 constexpr KernelDescriptor make(const char* name, OpKind op) {
-  return {name, 1, op, PW_TIER_ISA, 0, validate, nullptr, nullptr, nullptr, nullptr, run, nullptr};
+  return {.name = name, .revision = 1, .op = op, .isa = PW_TIER_ISA, .validate = validate, .run = run};
 }
 
 constexpr KernelDescriptor kKernels[] = {
@@ -100,8 +100,4 @@ constexpr KernelDescriptor kKernels[] = {
 }  // namespace
 }  // namespace planwright::PW_TIER_NAMESPACE
 
-namespace planwright {
-extern const KernelTable PW_TIER_TABLE(transpose_32bit);
-const KernelTable PW_TIER_TABLE(transpose_32bit) = {PW_TIER_NAMESPACE::kKernels,
-                                                    sizeof(PW_TIER_NAMESPACE::kKernels) / sizeof(KernelDescriptor)};
-}  // namespace planwright
+PW_EXPORT_KERNELS(transpose_32bit)

@@ -5,23 +5,22 @@ namespace planwright {
 namespace {
 
 constexpr KernelDescriptor kKernels[] = {
-#define PW_REFERENCE(op, name)                                                \
-  {"reference_" #name,         1,       OpKind::op, Isa::kReference, 0,       \
-   reference::validate_##name, nullptr, nullptr,    nullptr,         nullptr, \
-   reference::run_##name,      nullptr},
-#define PW_REFERENCE_MEMORY(op, name) \
-  {"reference_" #name,                \
-   1,                                 \
-   OpKind::op,                        \
-   Isa::kReference,                   \
-   0,                                 \
-   reference::validate_##name,        \
-   nullptr,                           \
-   reference::name##_workspace,       \
-   reference::name##_scratch,         \
-   nullptr,                           \
-   reference::run_##name,             \
-   nullptr},
+#define PW_REFERENCE(kind, base)           \
+  {.name = "reference_" #base,             \
+   .revision = 1,                          \
+   .op = OpKind::kind,                     \
+   .isa = Isa::kReference,                 \
+   .validate = reference::validate_##base, \
+   .run = reference::run_##base},
+#define PW_REFERENCE_MEMORY(kind, base)           \
+  {.name = "reference_" #base,                    \
+   .revision = 1,                                 \
+   .op = OpKind::kind,                            \
+   .isa = Isa::kReference,                        \
+   .validate = reference::validate_##base,        \
+   .workspace_size = reference::base##_workspace, \
+   .scratch_size = reference::base##_scratch,     \
+   .run = reference::run_##base},
 #include "tactics/kernels/reference/kernels.inc"
 #undef PW_REFERENCE
 #undef PW_REFERENCE_MEMORY

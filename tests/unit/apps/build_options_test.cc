@@ -58,6 +58,7 @@ TEST(BuildOptions, PoolsAreCapsInMebibytesOrWithASuffix) {
 
 TEST(BuildOptions, TacticSourcesAreSwitchedByName) {
   EXPECT_THAT(parse({}).search.excluded_sources, ElementsAre());
+  EXPECT_THAT(parse({"--tacticSources=-conv,-first_layer,+conv"}).search.excluded_sources, ElementsAre("first_layer"));
   EXPECT_THAT(refusal({"--tacticSources=-nothing"}), HasSubstr("there is no source 'nothing'"));
   EXPECT_THAT(refusal({"--tacticSources=gemm"}), HasSubstr("write +NAME or -NAME"));
   EXPECT_THAT(refusal({"--tacticSources=-reference"}), HasSubstr("last resort"));

@@ -91,7 +91,14 @@ TEST(Candidates, MustRunAtEveryCornerOfTheProfile) {
   EXPECT_NE(refusal_of("conv_f32_6x2_avx2", refusals), "");
 }
 
-TEST(Candidates, SourcesAreExcludedByNamePrefix) {
+TEST(Candidates, AKernelsSourceIsItsFamily) {
+  EXPECT_EQ(tactic_source("conv_transpose_f32_6x2_avx2"), "conv_transpose");
+  EXPECT_EQ(tactic_source("conv_f32_6x2_avx2"), "conv");
+  EXPECT_EQ(tactic_source("first_layer_f32_12x2_avx512"), "first_layer");
+  EXPECT_EQ(tactic_source("movement_copy"), "movement");
+}
+
+TEST(Candidates, SourcesAreExcludedByName) {
   SearchOptions options;
   options.isa = Isa::kAvx2;
   options.excluded_sources = {"conv"};

@@ -1,0 +1,52 @@
+// When the expressions of a plan are known. Most are when shapes are set; those over an input's values, when its buffer
+// can be read; those over a step's result, once the step has run.
+#ifndef PLANWRIGHT_PLANFMT_STAGES_H_
+#define PLANWRIGHT_PLANFMT_STAGES_H_
+
+#include "planfmt/memory.h"
+#include "schemas/plan_generated.h"
+
+namespace planwright::planfmt {
+
+using Stage = uint32_t;
+inline constexpr Stage kDimsStage = 0;    // once shapes are set
+inline constexpr Stage kValuesStage = 1;  // once the values of inputs are read
+constexpr Stage result_stage(uint32_t step) { return step + 2; }
+
+// Indices, ascending.
+struct IndexRange {
+  const uint32_t *first, *last;
+  const uint32_t* begin() const { return first; }
+  const uint32_t* end() const { return last; }
+};
+
+// The stages of one program's plan. Needs a plan that verify_shapes() passed and results that verify_program() passed.
+class Stages {
+ public:
+  // kResource.
+  Status prepare(const plan::Plan& plan, const plan::Program& program);
+
+  Stage of_expression(uint32_t expression) const { return expressions_[expression]; }
+  Stage of_binding(const plan::Binding& binding) const { return latest(*binding.dims()); }
+  // When the step's operands, the bindings they lie in, and its scalars are known.
+  Stage of_step(const plan::Step& step) const;
+
+  // What becomes known at a stage, and not before.
+  IndexRange expressions_at(Stage stage) const { return at(expressions_by_stage_, expressions_, stage); }
+  IndexRange guards_at(Stage stage) const { return at(guards_by_stage_, guards_, stage); }
+
+ private:
+  static Status sort(const Array<Stage>& stages, Array<uint32_t>* by_stage);
+  static IndexRange at(const Array<uint32_t>& by_stage, const Array<Stage>& stages, Stage stage);
+  Stage latest(const flatbuffers::Vector<uint32_t>& list) const;
+  Stage of_tensors(const flatbuffers::Vector<int32_t>& tensors) const;
+
+  const plan::Plan* plan_ = nullptr;
+  const plan::Program* program_ = nullptr;
+  Array<Stage> expressions_, guards_;
+  Array<uint32_t> expressions_by_stage_, guards_by_stage_;
+};
+
+}  // namespace planwright::planfmt
+
+#endif  // PLANWRIGHT_PLANFMT_STAGES_H_
