@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "schemas/types/error.h"
 #include "tactics/fingerprint.h"
@@ -21,10 +22,36 @@ constexpr double kBudgetUs[] = {0, 40e3, 100e3, 250e3, 1e6, 5e6};
 constexpr double kContendedShare = 0.2;
 
 [[noreturn]] void throw_no_candidate(const StepSpec& spec, const std::vector<Refusal>& refusals) {
+  // Mostly all refuse for one reason, a shape that is too large: said once.
+  std::vector<std::pair<std::string, std::string>> kernels_by_reason;
+  for (const Refusal& refusal : refusals) {
+    const auto same = std::find_if(kernels_by_reason.begin(), kernels_by_reason.end(),
+                                   [&](const auto& entry) { return entry.first == refusal.reason; });
+    if (same == kernels_by_reason.end()) {
+      kernels_by_reason.emplace_back(refusal.reason, refusal.kernel->name);
+    } else {
+      same->second += std::string(", ") + refusal.kernel->name;
+    }
+  }
   std::string reasons;
-  for (const Refusal& refusal : refusals) reasons += fmt::format("\n  {}: {}", refusal.kernel->name, refusal.reason);
+  for (const auto& [reason, kernels] : kernels_by_reason) {
+    reasons += kernels_by_reason.size() == 1 ? fmt::format(" {}", reason) : fmt::format("\n  {}: {}", kernels, reason);
+  }
   throw Error(StatusCode::kResource,
               fmt::format("layer {} ({}): no tactic may run it:{}", spec.name, name_of(spec.op), reasons));
+}
+
+// The identity of a race: the work, the rules, who takes part. Another level or selection of kernels is another race,
+// whose times say nothing of this one; so what a build chose it chooses again, whatever was built with the cache since.
+TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, const SearchOptions& options) {
+  std::vector<int64_t> race{options.optimization_level, options.avg_timing, static_cast<int64_t>(tried.size())};
+  for (const Candidate& candidate : tried) {
+    const std::string_view kernel = candidate.kernel->name;
+    race.push_back(static_cast<int64_t>(kernel.size()));
+    race.insert(race.end(), kernel.begin(), kernel.end());
+    race.insert(race.end(), std::begin(candidate.tactic.v), std::end(candidate.tactic.v));
+  }
+  return combined(work, race);
 }
 
 class Selection {
@@ -61,7 +88,7 @@ class Selection {
  private:
   bool is_cancelled() const { return options_.cancelled && options_.cancelled(); }
 
-  Choice choose_new(const StepSpec& spec, const std::vector<const StepSpec*>& corners, const TacticKey& key) {
+  Choice choose_new(const StepSpec& spec, const std::vector<const StepSpec*>& corners, const TacticKey& work) {
     std::vector<Refusal> refusals;
     const std::vector<Candidate> list = candidates(spec, corners, options_, &refusals);
     if (list.empty()) throw_no_candidate(spec, refusals);
@@ -73,6 +100,7 @@ class Selection {
     std::erase_if(tried, [&](const Candidate& candidate) { return candidate.kernel == &reference; });
     if (options_.optimization_level == 0 || tried.empty()) return choice;
 
+    const TacticKey key = race_key(work, tried, options_);
     std::optional<std::vector<Measurement>> measurements = cache_.find(key, tried);
     choice.from_cache = measurements.has_value();
     if (choice.from_cache) {

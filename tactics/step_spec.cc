@@ -79,4 +79,12 @@ TacticKey key_of(const StepSpec& spec, int threads) {
   return key.hash();
 }
 
+TacticKey combined(const TacticKey& key, const std::vector<int64_t>& more) {
+  KeyBytes bytes;
+  bytes.add_bytes(&key.low, sizeof key.low);
+  bytes.add_bytes(&key.high, sizeof key.high);
+  for (const int64_t value : more) bytes.add(value);
+  return bytes.hash();
+}
+
 }  // namespace planwright::tactics

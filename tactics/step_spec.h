@@ -41,6 +41,9 @@ struct TacticKey {
 };
 TacticKey key_of(const StepSpec& spec, int threads);
 
+// `key` narrowed by more that tells work apart.
+TacticKey combined(const TacticKey& key, const std::vector<int64_t>& more);
+
 }  // namespace planwright::tactics
 
 #endif  // PLANWRIGHT_TACTICS_STEP_SPEC_H_

@@ -10,7 +10,7 @@
 namespace planwright::tactics {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr char kMagic[8] = {'P', 'W', 'T', 'I', 'M', 'I', 'N', 'G'};
 constexpr size_t kHeaderSize = sizeof kMagic + sizeof(uint64_t);
 

@@ -63,6 +63,26 @@ TEST_F(SelectTactics, ASecondBuildWithTheSameCacheTimesNothingAndChoosesTheSame)
   }
 }
 
+// A level-5 build used to overwrite what the default build had timed, whose next build then chose otherwise.
+TEST_F(SelectTactics, BuildsUnderOtherRulesLeaveWhatWasTimedAlone) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8)};
+  const std::vector<Choice> first = select(specs);
+  const SearchOptions usual = options_;
+  const auto build_otherwise = [&](const std::function<void()>& change) {
+    change();
+    select(specs);
+    EXPECT_EQ(stats_.cache_hits, 0);
+    options_ = usual;
+    const std::vector<Choice> again = select(specs);
+    EXPECT_EQ(stats_.timed, 0);
+    EXPECT_EQ(again[0].candidate.kernel, first[0].candidate.kernel);
+    EXPECT_EQ(again[0].time_us, first[0].time_us);
+  };
+  build_otherwise([&] { options_.optimization_level = 5; });
+  build_otherwise([&] { options_.avg_timing = 3; });
+  build_otherwise([&] { options_.excluded_sources = {"first_layer", "conv"}; });
+}
+
 TEST_F(SelectTactics, EqualWorkIsTimedOnce) {
   const std::vector<Choice> choices = select({conv_spec(8, 16, 8), conv_spec(8, 16, 8)});
   EXPECT_EQ(stats_.timed, choices[0].timed);
@@ -95,7 +115,18 @@ TEST_F(SelectTactics, SaysOfEveryKernelWhyNoneFits) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), StatusCode::kResource);
     EXPECT_THAT(error.what(), HasSubstr("layer conv_me (Conv)"));
-    EXPECT_THAT(error.what(), HasSubstr("reference_conv: excluded by --tacticSources"));
+    EXPECT_THAT(error.what(), HasSubstr("excluded by --tacticSources"));
+  }
+}
+
+// Twenty kernels used to say the same of a shape no memory can hold.
+TEST_F(SelectTactics, SaysOnceWhatEveryKernelRefuses) {
+  try {
+    select({conv_spec(8, 16, int64_t{1} << 31)});
+    FAIL() << "something was chosen";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("no tactic may run it: "));
   }
 }
 
