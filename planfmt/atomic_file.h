@@ -24,6 +24,7 @@ class AtomicFile {
   Status create(const std::string& path);
   // Appends.
   Status write(const void* data, size_t size);
+  const std::string& temporary() const { return temporary_; }
   // Syncs the temporary, renames it over `path`, syncs the folder. The object is then done.
   Status commit();
 

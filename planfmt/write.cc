@@ -112,11 +112,12 @@ Status check_writable(const std::string& path) {
   return file.create(path);
 }
 
-Status write_engine(const PlanModel& plan, const std::string& path) {
+Status write_engine(const PlanModel& plan, const std::string& path, const EngineCheck& check) {
   try {
     AtomicFile file;
     PW_RETURN_IF_ERROR(file.create(path));
     PW_RETURN_IF_ERROR(write_sections(plan, file));
+    if (check) PW_RETURN_IF_ERROR(check(file.temporary()));
     return file.commit();
   } catch (const std::bad_alloc&) {
     return error(StatusCode::kResource, "%s: no memory left to lay out the engine", path.c_str());

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_PLANFMT_WRITE_H_
 #define PLANWRIGHT_PLANFMT_WRITE_H_
 
+#include <functional>
 #include <string>
 
 #include "planfmt/plan_model.h"
@@ -15,7 +16,11 @@ Status check_writable(const std::string& path);
 
 // Writes the engine to a temporary name beside `path`, syncs it, renames it over `path`, syncs the folder. The same
 // plan gives the same bytes. Errors: kIo (the old file, if any, is intact; the temporary is removed), kResource.
-Status write_engine(const PlanModel& plan, const std::string& path);
+//
+// `check`, where given, sees the whole temporary before it takes the place of `path`: an engine that it refuses never
+// replaces a good one.
+using EngineCheck = std::function<Status(const std::string& temporary)>;
+Status write_engine(const PlanModel& plan, const std::string& path, const EngineCheck& check = nullptr);
 
 }  // namespace planwright::planfmt
 

@@ -137,6 +137,25 @@ TEST(Write, AWriteThatFailsMidwayLeavesTheOldFileAlone) {
 }
 
 // B23. Killed at any moment, a writer leaves a whole file: what it had replaced last, or what it was about to replace.
+// An engine that the loader refuses used to take the place of a good one.
+TEST(Write, WhatIsRefusedReplacesNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("engine");
+  ASSERT_TRUE(write_engine(plan_with_weights(0), path).ok());
+  const auto size = std::filesystem::file_size(path);
+  std::string seen;
+  const Status status = write_engine(plan_with_weights(7), path, [&](const std::string& temporary) {
+    seen = temporary;
+    EXPECT_GE(std::filesystem::file_size(temporary), size);  // it is whole
+    return error(StatusCode::kCorrupt, "not good enough");
+  });
+  EXPECT_EQ(status.code(), StatusCode::kCorrupt);
+  EXPECT_STREQ(last_error(), "not good enough");
+  EXPECT_NE(seen, path);
+  EXPECT_FALSE(std::filesystem::exists(seen));
+  EXPECT_EQ(std::filesystem::file_size(path), size);
+}
+
 TEST(Write, AKilledWriterLeavesAWholeFile) {
   const TemporaryFolder folder;
   const std::string path = folder.file("engine");
