@@ -11,6 +11,8 @@
 #include "builder/spec.h"
 #include "builder/storage.h"
 #include "schemas/types/error.h"
+#include "tactics/kernels/registry.h"
+#include "tactics/work.h"
 
 namespace planwright::builder {
 namespace {
@@ -88,6 +90,20 @@ void choose_tactics(const tactics::SearchOptions& options, std::vector<PlannedSt
   stats->excluded.insert(stats->excluded.end(), search.excluded.begin(), search.excluded.end());
 }
 
+// Below this a reference kernel costs some tens of microseconds, and a fast one would not be missed.
+constexpr double kLeastWork = 1e4;
+
+std::vector<std::string> layers_on_reference(const std::vector<PlannedStep>& steps) {
+  std::vector<std::string> layers;
+  for (const PlannedStep& step : steps) {
+    const tactics::StepSpec& spec = step.opt;
+    if (step.choice.candidate.kernel != &reference_kernel(spec.op) || tactics::work_of(spec) < kLeastWork) continue;
+    const TensorView& operand = spec.inputs.empty() ? spec.outputs.front() : spec.inputs.front().view;
+    layers.push_back(fmt::format("{}, {} {}", spec.name, name_of(spec.op), name_of(operand.dtype)));
+  }
+  return layers;
+}
+
 int count_onnx_nodes(const planfmt::ProgramModel& program) {
   std::set<std::string> names;
   for (const planfmt::StepModel& step : program.steps) names.insert(step.onnx.begin(), step.onnx.end());
@@ -105,8 +121,10 @@ BuildResult build(Graph graph, const BuildOptions& options) {
     const Box box(graph, options.profiles[i]);
     check_sizes(graph, box);
     std::vector<PlannedStep> steps = plan_steps(graph, box);
+    if (options.begin_profile) options.begin_profile(i);
     choose_tactics(options.search, &steps, &result.search);
     result.programs.push_back(emitter.add_program(i, box, steps));
+    result.programs.back().on_reference = layers_on_reference(steps);
   }
   result.plan = emitter.take();
   if (!result.plan.programs.empty()) result.onnx_nodes = count_onnx_nodes(result.plan.programs.front());

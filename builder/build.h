@@ -17,6 +17,7 @@ struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
+  std::function<void(size_t profile)> begin_profile;                            // before its search; may be empty
 };
 
 // What the report says of one profile.
@@ -24,6 +25,8 @@ struct ProgramStats {
   uint64_t arena_bytes = 0;        // scratch for the threads tuned for included
   uint64_t arena_lower_bound = 0;  // the largest sum of sizes alive at one step
   int steps = 0;
+  // Layers with work to speak of that only a reference kernel can do, as "NAME, MatMul fp16".
+  std::vector<std::string> on_reference;
 };
 
 struct BuildResult {

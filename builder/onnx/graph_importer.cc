@@ -10,14 +10,13 @@
 #include "builder/onnx/node_check.h"
 #include "builder/onnx/registry.h"
 #include "builder/onnx/shape_arithmetic.h"
+#include "builder/onnx/shape_inputs.h"
 
 namespace planwright::builder::importer {
 namespace {
 
 // Functions that call functions; a chain this long is a call of itself.
 constexpr int kMaxDepth = 32;
-
-std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 std::string qualified(const std::string& domain, const std::string& op) {
   return plain_domain(domain).empty() ? op : domain + "::" + op;
@@ -41,24 +40,6 @@ std::unordered_map<std::string, int64_t> opsets_of(
 int64_t opset_of(const Scope& scope, const std::string& domain) {
   const auto found = scope.opsets.find(plain_domain(domain));
   return found == scope.opsets.end() ? 1 : found->second;
-}
-
-// Graph inputs that some node reads, directly or through others, to decide on a shape.
-std::unordered_set<std::string> find_shape_inputs(const onnx::GraphProto& graph) {
-  std::unordered_set<std::string> wanted;
-  for (int i = graph.node_size() - 1; i >= 0; --i) {
-    const onnx::NodeProto& node = graph.node(i);
-    const bool feeds = std::any_of(node.output().begin(), node.output().end(),
-                                   [&](const std::string& output) { return wanted.contains(output); });
-    if (feeds) wanted.insert(node.input().begin(), node.input().end());
-    if (find_importer(plain_domain(node.domain()), node.op_type()) == nullptr) {  // a function may do anything
-      wanted.insert(node.input().begin(), node.input().end());
-    }
-    for (const int operand : shape_operands(node.op_type())) {
-      if (operand < node.input_size()) wanted.insert(node.input(operand));
-    }
-  }
-  return wanted;
 }
 
 Declaration declaration_of(const onnx::ValueInfoProto& info, const std::unordered_map<std::string, Dim>& named) {
@@ -126,7 +107,7 @@ void GraphImporter::run() {
 
 void GraphImporter::add_inputs(Scope& scope) {
   const onnx::GraphProto& graph = model_.proto().graph();
-  const auto named = add_model_inputs(graph_, model_, profiles_, find_shape_inputs(graph));
+  const auto named = add_model_inputs(graph_, model_, profiles_, values_that_shape(graph));
   for (size_t i = 0; i < graph_.inputs.size(); ++i) scope.values[model_.inputs()[i].name] = graph_.inputs[i];
   for (const onnx::ValueInfoProto& info : graph.value_info()) {
     scope.declarations[info.name()] = declaration_of(info, named);
@@ -357,7 +338,7 @@ void GraphImporter::add_outputs(Scope& scope) {
     emitter.materialize(*id);
     check_output(output, graph_.value(*id));
     graph_.outputs.push_back(*id);
-    graph_.output_names.push_back(output.name);
+    graph_.output_names.push_back(output.binding);
   }
 }
 

@@ -22,6 +22,10 @@ struct Unsupported {
 // Every node of the model that cannot be imported; empty when the model is supported. Never throws for one of those.
 std::vector<Unsupported> find_unsupported(const OnnxModel& model, const std::vector<Profile>& profiles);
 
+// The inputs whose values decide shapes, in the model's order: int32 and int64 tensors of constant dims and few
+// elements. A profile may give ranges for their values.
+std::vector<std::string> shape_inputs(const OnnxModel& model);
+
 // The graph, with a symbol for each dynamic dim of an input (one for dims that share a name), its range the union over
 // `profiles`; dims equal throughout all profiles are constants. Shape arithmetic is gone. Throws Error: kUnsupported
 // listing *every* unsupported node in one message, kInvalid naming the node.

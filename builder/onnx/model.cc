@@ -15,6 +15,7 @@
 
 #include "builder/onnx/external_data.h"
 #include "builder/onnx/graph_check.h"
+#include "builder/onnx/node_check.h"
 #include "builder/onnx/sparse_tensor.h"
 #include "builder/onnx/tensor_data.h"
 #include "onnx/onnx_pb.h"
@@ -115,7 +116,7 @@ bool names_something(const std::string& name) {
 
 TensorDecl declaration_of(const onnx::ValueInfoProto& info, const char* role) {
   TensorDecl decl;
-  decl.name = info.name();
+  decl.name = decl.binding = info.name();
   if (!info.has_type() || info.type().value_case() == onnx::TypeProto::VALUE_NOT_SET) {
     throw Error(StatusCode::kInvalid, fmt::format("{} '{}' has no type", role, info.name()));
   }
@@ -142,6 +143,44 @@ TensorDecl declaration_of(const onnx::ValueInfoProto& info, const char* role) {
     decl.dim_names.push_back(names_something(dim.dim_param()) ? dim.dim_param() : "");
   }
   return decl;
+}
+
+void add_data_file(const onnx::TensorProto& tensor, const std::string& folder, std::vector<std::string>& files) {
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() != "location") continue;
+    std::string path = folder + "/" + entry.value();
+    if (std::find(files.begin(), files.end(), path) == files.end()) files.push_back(std::move(path));
+  }
+}
+
+// A model may hand an input through as an output of the same name; an engine's bindings each have a name of their own.
+void name_bindings(const std::vector<TensorDecl>& inputs, std::vector<TensorDecl>& outputs,
+                   std::vector<std::string>* warnings) {
+  std::unordered_set<std::string> taken, declared;
+  for (const TensorDecl& input : inputs) taken.insert(input.name);
+  for (const TensorDecl& output : outputs) declared.insert(output.name);
+  for (TensorDecl& output : outputs) {
+    if (!taken.contains(output.binding)) continue;
+    do output.binding += ":out";
+    while (taken.contains(output.binding) || declared.contains(output.binding));
+    taken.insert(output.binding);
+    warnings->push_back(fmt::format("output '{}' is also an input: the engine calls the output '{}', a copy of it",
+                                    output.name, output.binding));
+  }
+}
+
+// Operators of an operator set that is not known may mean anything.
+void check_opset(const onnx::ModelProto& proto) {
+  for (const onnx::OperatorSetIdProto& import : proto.opset_import()) {
+    const std::string domain = importer::plain_domain(import.domain());
+    const int64_t newest = importer::newest_opset(domain);
+    if (newest == 0 || import.version() <= newest) continue;
+    throw Error(
+        StatusCode::kUnsupported,
+        fmt::format("the model uses opset {} of {}; the newest known is {}: export it for that opset, or convert "
+                    "it with onnx.version_converter",
+                    import.version(), domain.empty() ? "ONNX" : domain, newest));
+  }
 }
 
 }  // namespace
@@ -172,9 +211,11 @@ OnnxModel OnnxModel::from_proto(onnx::ModelProto proto, const std::string& folde
   if (model.proto_->ir_version() >= 3 && model.proto_->opset_import_size() == 0) {
     throw Error(StatusCode::kInvalid, "the model imports no operator set: it is truncated or was not saved as a whole");
   }
+  check_opset(*model.proto_);
   onnx::GraphProto& graph = *model.proto_->mutable_graph();
 
   const TensorVisitor visit = [&](onnx::TensorProto& tensor, const std::string& what) {
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL) add_data_file(tensor, folder, model.data_files_);
     read_external_data(tensor, folder, &model.warnings_);
     check_tensor(tensor, what);
   };
@@ -192,6 +233,7 @@ OnnxModel OnnxModel::from_proto(onnx::ModelProto proto, const std::string& folde
     if (!initialized.contains(input.name())) model.inputs_.push_back(declaration_of(input, "input"));
   }
   for (const onnx::ValueInfoProto& output : graph.output()) model.outputs_.push_back(declaration_of(output, "output"));
+  name_bindings(model.inputs_, model.outputs_, &model.warnings_);
   return model;
 }
 

@@ -18,6 +18,7 @@ namespace planwright::builder {
 // A graph input or output as the model declares it.
 struct TensorDecl {
   std::string name;
+  std::string binding;  // what the engine calls it: the name, but "x:out" for an output where an input is called x
   DType dtype = DType::kF32;
   bool has_shape = true;
   std::vector<int64_t> dims;           // -1: dynamic
@@ -40,6 +41,8 @@ class OnnxModel {
   const std::vector<TensorDecl>& outputs() const { return outputs_; }
   const std::string& folder() const { return folder_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // External data read, by path.
+  const std::vector<std::string>& data_files() const { return data_files_; }
   // Nodes of every graph and function sorted, external data and sparse initializers read in.
   const onnx::ModelProto& proto() const { return *proto_; }
 
@@ -48,7 +51,7 @@ class OnnxModel {
   std::unique_ptr<onnx::ModelProto> proto_;
   std::string folder_;
   std::vector<TensorDecl> inputs_, outputs_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, data_files_;
 };
 
 }  // namespace planwright::builder

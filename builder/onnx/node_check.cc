@@ -9,6 +9,10 @@
 namespace planwright::builder::importer {
 namespace {
 
+bool counts_fit(int given, int least, int most) { return given >= least && given <= most; }
+
+}  // namespace
+
 std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 int64_t newest_opset(const std::string& domain) {
@@ -16,10 +20,6 @@ int64_t newest_opset(const std::string& domain) {
   const auto found = versions.find(domain);
   return found == versions.end() ? 0 : found->second.second;
 }
-
-bool counts_fit(int given, int least, int most) { return given >= least && given <= most; }
-
-}  // namespace
 
 const onnx::OpSchema* find_schema(const onnx::NodeProto& node, int64_t opset) {
   const std::string domain = plain_domain(node.domain());

@@ -8,6 +8,11 @@
 
 namespace planwright::builder::importer {
 
+// ONNX's own domain has two names, "" and "ai.onnx": the first.
+std::string plain_domain(const std::string& domain);
+// The newest opset of a domain that the ONNX library knows; 0 for a domain that is not ONNX's.
+int64_t newest_opset(const std::string& domain);
+
 // The operator's schema at that opset; null where ONNX has none.
 const onnx::OpSchema* find_schema(const onnx::NodeProto& node, int64_t opset);
 

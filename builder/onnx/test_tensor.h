@@ -9,8 +9,8 @@
 namespace planwright::builder {
 
 // Throws Error: kIo, kUnsupported for a file that holds no tensor (a sequence, an optional) or an element type
-// Planwright has not, kInvalid.
-ir::Tensor read_tensor_file(const std::string& path);
+// Planwright has not, kInvalid. `*name`, unless null, becomes the name stored with the tensor; often empty.
+ir::Tensor read_tensor_file(const std::string& path, std::string* name = nullptr);
 
 }  // namespace planwright::builder
 

@@ -98,6 +98,30 @@ TEST(ImportNames, OutputsMayBeInputsOrConstants) {
 
 // ---- What is not supported
 
+// Two bindings of one name make an engine that cannot be opened.
+TEST(ImportNames, AnOutputThatIsAnInputGetsABindingOfItsOwn) {
+  const OnnxModel model = model_of(13, "(float[2] x) => (float[2] y, float[2] x) { y = Relu(x) }");
+  EXPECT_THAT(model.warnings(), ElementsAre(HasSubstr("output 'x' is also an input: the engine calls the output "
+                                                      "'x:out'")));
+  EXPECT_THAT(import_model(model, {}).output_names, ElementsAre("y", "x:out"));
+  onnx::ModelProto taken = proto_of(13, "(float[2] x) => (float[2] x, float[2] y) { y = Relu(x) }");
+  for (std::string* name : {taken.mutable_graph()->mutable_output(1)->mutable_name(),
+                            taken.mutable_graph()->mutable_node(0)->mutable_output(0)}) {
+    *name = "x:out";
+  }
+  EXPECT_THAT(import_model(OnnxModel::from_proto(taken), {}).output_names, ElementsAre("x:out:out", "x:out"));
+}
+
+TEST(ImportShapeInputs, AreIntegersWhoseValuesDecideShapes) {
+  const OnnxModel model =
+      model_of(13,
+               "(float[n] x, int64[2] s, int32[2] t, int64[2] data, int64[k] open, int64[65] many, float[2] f) "
+               "=> (float[a, b] y, float[c, d] z, int64[2] w, float[e] v, int64[g, h] r) { "
+               "y = Expand(x, s) t64 = Cast<to = 7>(t) z = Expand(x, t64) w = Add(data, data) v = Reshape(x, open) "
+               "dims = Shape(data) r = Expand(many, dims) }");
+  EXPECT_THAT(shape_inputs(model), ElementsAre("s", "t"));
+}
+
 TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
   const OnnxModel model = model_of(
       13,
