@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "apps/common/files.h"
 #include "schemas/types/checked.h"
-#include "schemas/types/error.h"
 #include "tactics/kernels/op.h"
 
 namespace planwright::apps {
@@ -120,12 +119,8 @@ void export_layer_info(const PlanModel& plan, const std::string& path) {
     arena.push_back(describe_arena(program));
   }
   for (const planfmt::BindingModel& binding : plan.bindings) bindings.push_back(binding.name);
-  std::ofstream stream(path);
-  stream << nlohmann::json{{"Layers", layers}, {"Bindings", bindings}, {"Arena", arena}}.dump(
-                1, ' ', false, nlohmann::json::error_handler_t::replace)
-         << '\n';
-  stream.close();
-  if (!stream) throw Error(StatusCode::kIo, fmt::format("cannot write {}", path));
+  const nlohmann::json all{{"Layers", layers}, {"Bindings", bindings}, {"Arena", arena}};
+  write_file(path, all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace planwright::apps

@@ -1,5 +1,6 @@
 // buildengine: an ONNX model in, an engine tuned for this machine out.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -10,8 +11,10 @@
 #include "apps/buildengine/profiles.h"
 #include "apps/buildengine/progress.h"
 #include "apps/common/console.h"
+#include "apps/common/files.h"
 #include "apps/common/inference.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/log.h"
 #include "apps/common/report.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
@@ -24,32 +27,37 @@ namespace {
 
 constexpr double kMib = 1024.0 * 1024.0;
 
-// Refuses a place where the engine cannot go, before any work.
-void check_target(const EngineOptions& options) {
-  if (options.save_engine.empty()) return;
-  std::error_code ignored;
-  if (fs::equivalent(options.onnx, options.save_engine, ignored)) {
-    throw UsageError(fmt::format("--saveEngine={} is the model itself", options.save_engine));
-  }
-  throw_if_error(planfmt::check_writable(options.save_engine), "--saveEngine: ");
+// The model, the engine, the timing cache and the layers are files of their own, and the last three can be written.
+void check_paths(const std::vector<NamedFile>& read, const EngineOptions& options) {
+  check_files(read, {{"--saveEngine", options.save_engine},
+                     {"--timingCacheFile", options.search.timing_cache_path},
+                     {"--exportLayerInfo", options.export_layer_info}});
+}
+
+// The same for files that the model turns out to read.
+void check_data_paths(const builder::OnnxModel& model, const EngineOptions& options) {
+  std::vector<NamedFile> read;
+  for (const std::string& path : model.data_files()) read.push_back({"the model's external data", path});
+  check_paths(read, options);
 }
 
 // --check: prints the verdict; true when the model is supported.
 bool check_model(const builder::OnnxModel& model, const EngineOptions& options) {
   std::vector<std::string> notes;
-  const std::vector<builder::Profile> profiles = options.has_shapes
-                                                     ? resolve_profiles(model.inputs(), options.profiles, &notes)
-                                                     : std::vector{widest_profile(model.inputs())};
+  const std::vector<builder::Profile> profiles =
+      options.has_shapes ? resolve_profiles(model.inputs(), builder::shape_inputs(model), options.profiles, &notes)
+                         : std::vector{widest_profile(model.inputs())};
   const std::vector<builder::Unsupported> list = builder::find_unsupported(model, profiles);
   for (const builder::Unsupported& one : list) {
+    if (options.quiet) break;
     fmt::print("not supported: node '{}', {} (opset {}): {}\n", one.node, one.op, one.opset, one.reason);
   }
   if (!list.empty()) {
-    fmt::print("{} nodes are not supported\n", list.size());
+    log_line('E', fmt::format("{} node{} not supported", list.size(), list.size() == 1 ? " is" : "s are"));
     return false;
   }
   builder::import_model(model, profiles);  // throws where inference contradicts the model
-  fmt::print("The model is supported\n");
+  if (!options.quiet) fmt::print("The model is supported\n");
   return true;
 }
 
@@ -72,17 +80,24 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
     std::string counts;
     for (const auto& [precision, count] : precisions)
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, precision);
-    fmt::print("Profile {}: {} ONNX nodes in {} layers ({})   Arena: {:.2f} MiB (lower bound {:.2f} MiB)\n", i,
-               built.onnx_nodes, stats.steps, counts, static_cast<double>(stats.arena_bytes) / kMib,
-               static_cast<double>(stats.arena_lower_bound) / kMib);
+    fmt::print("Profile {}: {} ONNX node{} in {} layer{} ({})   Arena: {:.2f} MiB (lower bound {:.2f} MiB)\n", i,
+               built.onnx_nodes, built.onnx_nodes == 1 ? "" : "s", stats.steps, stats.steps == 1 ? "" : "s", counts,
+               static_cast<double>(stats.arena_bytes) / kMib, static_cast<double>(stats.arena_lower_bound) / kMib);
+    if (!stats.on_reference.empty()) {
+      fmt::print("  On reference kernels: {} of {} layers (first: {})\n", stats.on_reference.size(), stats.steps,
+                 stats.on_reference.front());
+    }
   }
 }
 
 void measure_engine(const EngineOptions& options) {
   const pw::Engine engine(options.save_engine);
-  Tensors inputs = random_inputs(engine, complete_shapes(engine, {}, -1));
-  const Measurement measurement = measure(engine, InferenceOptions{}, inputs);
-  if (!options.quiet) print_report(engine, measurement, inputs, ReportOptions{});
+  const RunShapes shapes = complete_shapes(engine, {});
+  Tensors inputs = random_inputs(engine, shapes);
+  InferenceOptions inference;
+  inference.profile = shapes.profile;
+  const Measurement measurement = measure(engine, inference, inputs);
+  if (!options.quiet) print_report(engine, measurement, ReportOptions{});
 }
 
 void check_arena(const builder::BuildResult& built, const EngineOptions& options) {
@@ -95,38 +110,79 @@ void check_arena(const builder::BuildResult& built, const EngineOptions& options
   }
 }
 
+// What the user should know of the result, beyond its report.
+void warn_of_result(const builder::BuildResult& built, Progress& progress) {
+  for (const std::string& text : built.search.excluded) progress.warn("tactic excluded: " + text);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  for (size_t i = 0; i < built.programs.size(); ++i) {
+    const builder::ProgramStats& stats = built.programs[i];
+    const std::string profile = built.programs.size() > 1 ? fmt::format("profile {}: ", i) : "";
+    if (!stats.on_reference.empty()) {
+      progress.warn(fmt::format("{}{} of {} layers run on reference kernels (first: {}): slow", profile,
+                                stats.on_reference.size(), stats.steps, stats.on_reference.front()));
+    }
+    if (static_cast<double>(stats.arena_bytes) > memory) {
+      progress.warn(
+          fmt::format("{}the arena of {:.0f} MiB is more than this machine's memory, {:.0f} MiB: use smaller "
+                      "max shapes",
+                      profile, static_cast<double>(stats.arena_bytes) / kMib, memory / kMib));
+    }
+  }
+}
+
+// What the loader says of the finished engine before it gets its name. Its words are in this thread's last_error, for
+// the loader here is not a shared library.
+Status try_to_open(const std::string& path) {
+  pw_engine* engine = nullptr;
+  const int status = pw_engine_open(path.c_str(), nullptr, &engine);
+  pw_engine_close(engine);
+  if (status == PW_OK) return kOkStatus;
+  const std::string words = pw_last_error();
+  return error(static_cast<StatusCode>(status),
+               "a fault of Planwright itself, please report it: the engine built "
+               "cannot be opened: %s",
+               words.c_str());
+}
+
 int run_main(int argc, char** argv) {
   const std::optional<EngineOptions> parsed = parse_build_options(argc, argv);
   if (!parsed) return kExitPassed;
   const EngineOptions& options = *parsed;
   Progress progress(options.quiet, options.verbose);
-  check_target(options);
+  check_paths({{"--onnx", options.onnx}}, options);
   const auto start = std::chrono::steady_clock::now();
   const builder::OnnxModel model = builder::OnnxModel::load(options.onnx);
+  for (const std::string& text : model.warnings()) progress.warn(text);
+  check_data_paths(model, options);
   if (options.check) return check_model(model, options) ? kExitPassed : kExitFailed;
 
   std::vector<std::string> notes;
   builder::BuildOptions build_options;
-  build_options.profiles = resolve_profiles(model.inputs(), options.profiles, &notes);
+  build_options.profiles = resolve_profiles(model.inputs(), builder::shape_inputs(model), options.profiles, &notes);
   for (const std::string& note : notes) progress.say(note);
   build_options.search = options.search;
   build_options.search.cancelled = interrupted;
   build_options.search.warn = [&](const std::string& text) { progress.warn(text); };
-  build_options.search.progress = [&](size_t done, size_t total, const std::string& layer) {
-    progress.tuning(done, total, layer);
-  };
+  build_options.begin_profile = [&](size_t profile) { progress.begin_profile(profile, build_options.profiles.size()); };
+  if (options.search.optimization_level > 0) {
+    build_options.search.progress = [&](size_t done, size_t total, const std::string& layer) {
+      progress.tuning(done, total, layer);
+    };
+  }
   build_options.observe_pass = [&](const std::string& pass, const ir::Graph& graph) {
     stop_if_interrupted();
     progress.detail(fmt::format("{}: {} nodes", pass, graph.order().size()));
   };
-  progress.say(
-      fmt::format("building for {} threads with {}", options.search.threads, planwright::name_of(options.search.isa)));
+  progress.say(fmt::format("building for {} thread{} with {}", options.search.threads,
+                           options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
   const builder::BuildResult built =
       builder::build(builder::import_model(model, build_options.profiles), build_options);
-  for (const std::string& text : built.search.excluded) progress.warn("tactic excluded: " + text);
+  warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();
-  if (!options.dry_run) throw_if_error(planfmt::write_engine(built.plan, options.save_engine), "--saveEngine: ");
+  if (!options.dry_run) {
+    throw_if_error(planfmt::write_engine(built.plan, options.save_engine, try_to_open), "--saveEngine: ");
+  }
   if (!options.export_layer_info.empty()) export_layer_info(built.plan, options.export_layer_info);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.quiet) print_build_report(built, options, seconds);

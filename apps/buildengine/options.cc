@@ -47,7 +47,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--logFormat", "logs are text so far"},
     {"--workspace", "use --memPoolSize=workspace:N"},
     {"--timeout", "use --builderOptimizationLevel to shorten the search"},
-    {"--loadEngine", "runengine runs engines"},
 };
 
 // Shape flags belong to the profile that the last --profile before them names, so their order matters.
@@ -73,6 +72,7 @@ std::vector<ShapeFlags> collect_profiles(const CLI::App& app) {
                                    : flag == "--optShapes" ? one.opt
                                                            : one.max;
     for (ShapeSpec& spec : parse_shapes(value, flag)) part.push_back(std::move(spec));
+    check_repeats(part, flag);
   }
   std::vector<ShapeFlags> list;
   for (auto& [index, flags] : profiles) {
@@ -168,17 +168,17 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   app.add_option("--profile", ignored_by_cli, "the profile that the shape flags after it belong to")
       ->expected(1)
       ->take_all()
-      ->check(CLI::Range(0, 63));
+      ->check(whole_number(0, 63));
   app.add_option("--timingCacheFile", options.search.timing_cache_path,
                  "timing cache: read, and extended under a lock");
   app.add_option("--threads", options.search.threads, "threads to tune for (default: the cores this process may use)")
-      ->check(CLI::Range(1, 256));
+      ->check(whole_number(1, 256));
   app.add_option("--isa", isa, "highest instruction set: native, baseline, avx2, avx512, avx512vnni");
   app.add_option("--avgTiming", options.search.avg_timing, "runs each timed tactic at least gets (8)")
-      ->check(CLI::Range(1, 10000));
+      ->check(whole_number(1, 10000));
   app.add_option("--builderOptimizationLevel", options.search.optimization_level,
                  "0: nothing timed ... 3: default ... 5: exhaustive")
-      ->check(CLI::Range(0, 5));
+      ->check(whole_number(0, 5));
   app.add_option("--memPoolSize", pools, "caps: workspace:N[,arena:N], MiB or with B, K, M, G");
   app.add_option("--tacticSources", sources, "kernel families to switch off and on: -NAME,+NAME")->delimiter(',');
   app.add_option("--exportLayerInfo", options.export_layer_info, "write the engine's layers to this JSON file");
@@ -186,7 +186,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");
   app.add_flag("--verbose", options.verbose, "say what each pass and search did");
-  app.add_flag("--quiet", options.quiet, "no report and no progress");
+  app.add_flag("--quiet", options.quiet, "no report and no progress: on stdout only the first and last line");
   options.search.threads = tactics::usable_cores();
   if (!parse_flags(app, argc, argv, kNotHere)) return std::nullopt;
 

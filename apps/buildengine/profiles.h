@@ -17,10 +17,13 @@ struct ShapeFlags {
   std::vector<ShapeSpec> min, opt, max;
 };
 
-// One profile for each of `flags` (at least one, which may be empty). A missing part is filled as trtexec does (min
-// from opt, else max; opt from max, else min; max from opt, else min) with a note each. Throws UsageError: a name that
-// is no input, a shape that contradicts a static input, min > opt or opt > max, a dynamic input without shapes.
+// One profile for each of `flags` (at least one, which may be empty). What is given for an input of `shape_inputs` (of
+// the model's: builder::shape_inputs) are its values, but for a list that can only be its dims. A missing part is
+// filled as trtexec does (min from opt, else max; opt from max, else min; max from opt, else min) with a note each.
+// Throws UsageError: a name that is no input, a shape that contradicts a static input, min > opt or opt > max, a
+// dynamic input without shapes.
 std::vector<builder::Profile> resolve_profiles(const std::vector<builder::TensorDecl>& inputs,
+                                               const std::vector<std::string>& shape_inputs,
                                                const std::vector<ShapeFlags>& flags, std::vector<std::string>* notes);
 
 // For --check without shapes: every dynamic dim from 1 to 1024.

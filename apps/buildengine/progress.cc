@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "apps/common/log.h"
+
 namespace planwright::apps {
 Progress::Progress(bool quiet, bool verbose)
     : quiet_(quiet), verbose_(verbose), terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -14,25 +16,31 @@ Progress::~Progress() { end_line(); }
 void Progress::say(const std::string& text) {
   if (quiet_) return;
   end_line();
-  fmt::print(stderr, "[I] {}\n", text);
+  log_line('I', text);
 }
 
 void Progress::detail(const std::string& text) {
   if (!verbose_ || quiet_) return;
   end_line();
-  fmt::print(stderr, "[V] {}\n", text);
+  log_line('V', text);
 }
 
 void Progress::warn(const std::string& text) {
   if (!warned_.insert(text).second) return;
   end_line();
-  fmt::print(stderr, "[W] {}\n", text);
+  log_warning(text);
+}
+
+void Progress::begin_profile(size_t profile, size_t profiles) {
+  last_tenth_ = 0;
+  where_ = profiles > 1 ? fmt::format("profile {}: ", profile) : "";
 }
 
 void Progress::tuning(size_t done, size_t total, const std::string& layer) {
   if (quiet_ || total == 0) return;
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K[I] tuning {}/{}: {:.60}", done, total, layer);
+    std::fflush(stdout);
+    fmt::print(stderr, "\r\033[K[I] {}tuning {}/{}: {:.60}", where_, done, total, layer);
     std::fflush(stderr);
     line_open_ = true;
     return;
@@ -40,7 +48,7 @@ void Progress::tuning(size_t done, size_t total, const std::string& layer) {
   const size_t tenth = 10 * done / total;
   if (tenth == last_tenth_) return;
   last_tenth_ = tenth;
-  fmt::print(stderr, "[I] tuning: {} of {} layers\n", done, total);
+  log_line('I', fmt::format("{}tuning: {} of {} layer{}", where_, done, total, total == 1 ? "" : "s"));
 }
 
 void Progress::end_line() {

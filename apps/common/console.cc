@@ -7,13 +7,14 @@
 #include <planwright/planwright.hpp>
 
 #include "apps/common/interrupt.h"
+#include "apps/common/log.h"
 #include "schemas/types/error.h"
 
 namespace planwright::apps {
 namespace {
 
 int report(StatusCode code, const char* message) {
-  fmt::print(stderr, "[E] {}: {}\n", name_of(code), message);
+  log_line('E', fmt::format("{}: {}", name_of(code), message));
   return code == StatusCode::kCancelled ? kExitInterrupted : kExitFailed;
 }
 
@@ -21,7 +22,7 @@ int run_guarded(const std::function<int()>& body) {
   try {
     return body();
   } catch (const UsageError& error) {
-    fmt::print(stderr, "[E] {}\n", error.what());
+    log_line('E', error.what());
     return kExitUsage;
   } catch (const Error& error) {
     return report(error.code(), error.what());
@@ -30,7 +31,7 @@ int run_guarded(const std::function<int()>& body) {
   } catch (const std::bad_alloc&) {
     return report(StatusCode::kResource, "out of memory: close other programs, or use smaller shapes");
   } catch (const std::exception& fault) {
-    fmt::print(stderr, "[E] a fault of Planwright itself: {}\n", fault.what());
+    log_line('E', fmt::format("a fault of Planwright itself: {}", fault.what()));
     return kExitFailed;
   }
 }

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 
 #include "apps/common/console.h"
 
 namespace planwright::apps {
 namespace {
 
+// Letters in either case are the same.
 size_t edit_distance(const std::string& a, const std::string& b) {
+  const auto differ = [](unsigned char x, unsigned char y) { return std::tolower(x) != std::tolower(y); };
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -17,7 +21,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (differ(a[i - 1], b[j - 1]) ? 1 : 0)});
       diagonal = above;
     }
   }
@@ -32,11 +36,90 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
+// "--flag=" would have CLI11 take the next argument for the value.
+void check_values_present(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1) {
+      throw UsageError(fmt::format("{} needs a value after the =", word.substr(0, word.size() - 1)));
+    }
+  }
+}
+
+std::string bounds(const std::string& low, const std::string& high, bool has_high) {
+  return has_high ? fmt::format("from {} to {}", low, high) : fmt::format("of at least {}", low);
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
 }  // namespace
+
+const std::vector<std::string> kBuildengineFlags = {
+    "--onnx",           "--saveEngine", "--minShapes", "--optShapes",     "--maxShapes",
+    "--profile",        "--isa",        "--avgTiming", "--memPoolSize",   "--builderOptimizationLevel",
+    "--tacticSources",  "--check",      "--dryRun",    "--skipInference", "--exportLayerInfo",
+    "--timingCacheFile"};
+
+const std::vector<std::string> kRunengineFlags = {"--loadEngine",
+                                                  "--useProfile",
+                                                  "--useOptimizationProfile",
+                                                  "--loadInputs",
+                                                  "--saveOutputs",
+                                                  "--testData",
+                                                  "--rtol",
+                                                  "--atol",
+                                                  "--accuracyAlgorithm",
+                                                  "--iterations",
+                                                  "--accuracyThreshold",
+                                                  "--warmUp",
+                                                  "--duration",
+                                                  "--avgRuns",
+                                                  "--percentile",
+                                                  "--infStreams",
+                                                  "--pin",
+                                                  "--dumpProfile",
+                                                  "--exportProfile",
+                                                  "--separateProfileRun",
+                                                  "--exportTimes",
+                                                  "--dumpOutput",
+                                                  "--exportOutput",
+                                                  "--dumpLayerInfo",
+                                                  "--inspect",
+                                                  "--verify"};
+
+CLI::Validator whole_number(int64_t low, int64_t high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        int64_t value = 0;
+        const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = stop == text.data() + text.size() && failure == std::errc();
+        if (whole && value >= low && value <= high) return std::string();
+        return fmt::format("must be a whole number {}, not '{}'",
+                           bounds(std::to_string(low), std::to_string(high), high != INT32_MAX), text);
+      },
+      "");
+}
+
+CLI::Validator real_number(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        double value = 0;
+        const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool is_number = stop == text.data() + text.size() && failure == std::errc() && std::isfinite(value);
+        if (is_number && value >= low && value <= high) return std::string();
+        return fmt::format("must be a number {}, not '{}'",
+                           bounds(fmt::format("{:g}", low), fmt::format("{:g}", high), std::isfinite(high)), text);
+      },
+      "");
+}
 
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = name.size() / 2 + 1;  // further than that is another word
+  // A slip or two of the finger; further than that is another word.
+  const size_t letters = name.size() - std::min(name.size(), name.find_first_not_of('-'));
+  size_t best_distance = letters < 2 ? 1 : letters < 8 ? 2 : 3;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
@@ -48,6 +131,7 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 }
 
 bool parse_flags(CLI::App& app, int argc, char** argv, const std::vector<KnownFlag>& known) {
+  check_values_present(argc, argv);
   app.allow_extras();
   try {
     app.parse(argc, argv);
@@ -62,7 +146,14 @@ bool parse_flags(CLI::App& app, int argc, char** argv, const std::vector<KnownFl
     const auto found =
         std::find_if(known.begin(), known.end(), [&](const KnownFlag& flag) { return name == flag.name; });
     if (found != known.end()) throw UsageError(fmt::format("{} is not available: {}", name, found->advice));
-    const std::string close = nearest(name, flags_of(app));
+    const std::vector<std::string> own = flags_of(app);
+    for (const auto& [program, flags] :
+         {std::pair("buildengine", &kBuildengineFlags), std::pair("runengine", &kRunengineFlags)}) {
+      if (contains(*flags, name) && !contains(own, name)) {
+        throw UsageError(fmt::format("{} is a flag of {}", name, program));
+      }
+    }
+    const std::string close = nearest(name, own);
     throw UsageError(fmt::format("unknown flag {}{}", name,
                                  close.empty() ? "; --help lists them" : fmt::format("; did you mean {}?", close)));
   }

@@ -23,12 +23,32 @@ double ms_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
 
+size_t bytes_of(DType dtype, const pw::Dims& dims) {
+  size_t bytes = size_of(dtype);
+  for (const int64_t dim : dims) bytes *= static_cast<size_t>(dim);
+  return bytes;
+}
+
 ir::Tensor make_tensor(const pw_binding& binding, const pw::Dims& dims) {
   ir::Tensor tensor{static_cast<DType>(binding.dtype), dims, {}};
-  size_t bytes = size_of(tensor.dtype);
-  for (const int64_t dim : dims) bytes *= static_cast<size_t>(dim);
-  tensor.data.resize(bytes);
+  tensor.data.resize(bytes_of(tensor.dtype, dims));
   return tensor;
+}
+
+void write_integer(ir::Tensor& tensor, size_t index, int64_t value) {
+  // Little-endian: the low bytes are the narrower integer.
+  std::memcpy(tensor.data.data() + index * size_of(tensor.dtype), &value, size_of(tensor.dtype));
+}
+
+int64_t read_integer(const ir::Tensor& tensor, size_t index) {
+  if (tensor.dtype == DType::kI64) {
+    int64_t value;
+    std::memcpy(&value, tensor.data.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+  int32_t value;
+  std::memcpy(&value, tensor.data.data() + index * sizeof value, sizeof value);
+  return value;
 }
 
 // Puts the calling thread on the index-th core of those it may use.
@@ -50,7 +70,7 @@ void pin_to_core(int index) {
 struct Stream {
   std::vector<Query> queries;
   std::vector<LayerTime> layers;
-  uint64_t arena_bytes = 0;
+  uint64_t arena_bytes = 0, binding_bytes = 0;
   std::exception_ptr failure;
 };
 
@@ -79,6 +99,7 @@ void run_stream(const pw::Engine& engine, const InferenceOptions& options, Tenso
   }
   BoundContext bound(engine, context, inputs);
   stream.arena_bytes = bound.info().arena_bytes;
+  stream.binding_bytes = bound.binding_bytes();
   const Clock::time_point warm =
       Clock::now() + std::chrono::microseconds(static_cast<int64_t>(options.warmup_ms * 1e3));
   const Clock::time_point end = warm + std::chrono::microseconds(static_cast<int64_t>(options.duration_s * 1e6));
@@ -105,13 +126,17 @@ long involuntary_switches() {
 
 }  // namespace
 
-Tensors random_inputs(const pw::Engine& engine, const InputShapes& shapes) {
+Tensors random_inputs(const pw::Engine& engine, const RunShapes& shapes) {
   std::mt19937 random(1);
   Tensors inputs;
   for (const pw_binding& binding : engine.bindings()) {
     if (!binding.is_input) continue;
-    ir::Tensor& tensor = inputs[binding.name] = make_tensor(binding, shapes.at(binding.name));
+    ir::Tensor& tensor = inputs[binding.name] = make_tensor(binding, shapes.dims.at(binding.name));
     const size_t size = size_of(tensor.dtype), count = tensor.data.size() / size;
+    if (const auto values = shapes.values.find(binding.name); values != shapes.values.end()) {
+      for (size_t i = 0; i < count; ++i) write_integer(tensor, i, values->second[i]);
+      continue;
+    }
     for (size_t i = 0; i < count; ++i) {
       std::byte* element = tensor.data.data() + i * size;
       const uint32_t bits = static_cast<uint32_t>(random());
@@ -133,17 +158,57 @@ Tensors random_inputs(const pw::Engine& engine, const InputShapes& shapes) {
   return inputs;
 }
 
+RunShapes shapes_of(const pw::Engine& engine, const Tensors& inputs) {
+  RunShapes shapes;
+  const ProfileRanges first = profiles_of(engine).front();
+  for (const auto& [name, tensor] : inputs) {
+    shapes.dims[name] = tensor.dims;
+    const auto range = first.find(name);
+    if (range == first.end() || range->second.value_opt.empty() || tensor.dims != range->second.opt) continue;
+    std::vector<int64_t>& values = shapes.values[name];
+    for (size_t i = 0; i < range->second.value_opt.size(); ++i) values.push_back(read_integer(tensor, i));
+  }
+  return shapes;
+}
+
 BoundContext::BoundContext(const pw::Engine& engine, const pw_context_options& options, Tensors& inputs)
     : context_(engine, &options) {
   for (auto& [name, tensor] : inputs) {
     context_.set_input_shape(name, tensor.dims);
     context_.bind(name, tensor.data.data(), tensor.data.size());
+    binding_bytes_ += tensor.data.size();
   }
   for (const pw_binding& binding : engine.bindings()) {
-    if (binding.is_input) continue;
-    ir::Tensor& output = outputs_[binding.name] = make_tensor(binding, context_.shape(binding.name));
-    context_.bind(binding.name, output.data.data(), output.data.size());
+    if (!binding.is_input) bind_output(binding);
   }
+}
+
+void BoundContext::bind_output(const pw_binding& binding) {
+  pw::Dims dims(PW_MAX_RANK);
+  size_t rank = dims.size();
+  const int status = pw_context_output_shape(context_.get(), binding.name, dims.data(), &rank);
+  ir::Bytes* room;
+  if (status == PW_PRECONDITION) {
+    room = &late_.emplace_back(Late{binding, {}}).room;
+    room->resize(context_.output_limit(binding.name));
+  } else {
+    pw::require(status);
+    dims.resize(rank);
+    room = &(outputs_[binding.name] = make_tensor(binding, dims)).data;
+  }
+  context_.bind(binding.name, room->data(), room->size());
+  binding_bytes_ += room->size();
+}
+
+const Tensors& BoundContext::outputs() {
+  for (const Late& late : late_) {
+    ir::Tensor& output = outputs_[late.binding.name];
+    output.dtype = static_cast<DType>(late.binding.dtype);
+    output.dims = context_.shape(late.binding.name);
+    const auto bytes = static_cast<std::ptrdiff_t>(bytes_of(output.dtype, output.dims));
+    output.data.assign(late.room.begin(), late.room.begin() + bytes);
+  }
+  return outputs_;
 }
 
 pw_context_options context_options(const InferenceOptions& options) {
@@ -175,6 +240,7 @@ Measurement measure(const pw::Engine& engine, const InferenceOptions& options, T
     if (stream.failure) std::rethrow_exception(stream.failure);
     result.queries.insert(result.queries.end(), stream.queries.begin(), stream.queries.end());
     result.arena_bytes = stream.arena_bytes;
+    result.binding_bytes = stream.binding_bytes;
     if (result.layers.empty()) result.layers = std::move(stream.layers);
   }
   std::sort(result.queries.begin(), result.queries.end(),

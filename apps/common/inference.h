@@ -40,28 +40,45 @@ struct Measurement {
   std::vector<Query> queries;  // by start
   double walltime_s = 0;
   std::vector<LayerTime> layers;
-  uint64_t arena_bytes = 0;  // of one context
-  bool contended = false;    // the process was made to wait for a core during more than a few queries
+  uint64_t arena_bytes = 0;    // of one context
+  uint64_t binding_bytes = 0;  // of its inputs and outputs
+  bool contended = false;      // the process was made to wait for a core during more than a few queries
 };
 
 // Input or output tensors by binding name.
 using Tensors = std::map<std::string, ir::Tensor>;
 
 // Seeded inputs of these shapes, one for each input: floats in [-1, 1), integers and bools 0 or 1 (indices into
-// anything).
-Tensors random_inputs(const pw::Engine& engine, const InputShapes& shapes);
+// anything), shape inputs their values.
+Tensors random_inputs(const pw::Engine& engine, const RunShapes& shapes);
+
+// The dims of these inputs, and the values of those that are shape inputs of their own dims.
+RunShapes shapes_of(const pw::Engine& engine, const Tensors& inputs);
 
 // A context with its inputs bound and outputs allocated and bound. `inputs` must outlive it.
 class BoundContext {
  public:
   BoundContext(const pw::Engine& engine, const pw_context_options& options, Tensors& inputs);
   void run() { context_.run(); }
-  const Tensors& outputs() const { return outputs_; }
+  // What the last run wrote. Before it, outputs whose shapes are computed are missing.
+  const Tensors& outputs();
   pw_context_info info() const { return context_.info(); }
+  // Of inputs and outputs; the most there can be where a shape is known only after a run.
+  uint64_t binding_bytes() const { return binding_bytes_; }
 
  private:
+  // An output whose shape the run computes: room for the largest.
+  struct Late {
+    pw_binding binding;
+    ir::Bytes room;
+  };
+
+  void bind_output(const pw_binding& binding);
+
   pw::Context context_;
   Tensors outputs_;
+  std::vector<Late> late_;
+  uint64_t binding_bytes_ = 0;
 };
 
 // The options that `options` mean for one context.

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <cstdio>
-#include <fstream>
-
+#include "apps/common/files.h"
 #include "apps/common/npy.h"
 #include "schemas/types/error.h"
 
@@ -64,14 +62,7 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
   put(archive, start, 4);
   put(archive, 0, 2);
 
-  const std::string partial = path + ".part";
-  std::ofstream stream(partial, std::ios::binary);
-  stream << archive;
-  stream.close();
-  if (!stream || std::rename(partial.c_str(), path.c_str()) != 0) {
-    std::remove(partial.c_str());
-    throw Error(StatusCode::kIo, fmt::format("cannot write {}", path));
-  }
+  write_file(path, archive);
 }
 
 }  // namespace planwright::apps

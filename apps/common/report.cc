@@ -6,6 +6,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "apps/common/log.h"
 #include "apps/common/statistics.h"
 
 namespace planwright::apps {
@@ -43,25 +44,10 @@ void print_trace(const std::vector<Query>& queries, int avg_runs) {
   }
 }
 
-uint64_t binding_bytes(const pw::Engine& engine, const Tensors& inputs) {
-  // Outputs are as large as one more bound context says.
-  Tensors copy = inputs;
-  pw_context_options options{};
-  options.struct_size = sizeof options;
-  options.threads = 1;
-  const BoundContext bound(engine, options, copy);
-  uint64_t bytes = 0;
-  for (const Tensors* tensors : {&inputs, &bound.outputs()}) {
-    for (const auto& [name, tensor] : *tensors) bytes += tensor.data.size();
-  }
-  return bytes;
-}
-
 }  // namespace
 
-void print_report(const pw::Engine& engine, const Measurement& measurement, const Tensors& inputs,
-                  const ReportOptions& options) {
-  const uint64_t peak = peak_resident_bytes();  // before anything is made for the report
+void print_report(const pw::Engine& engine, const Measurement& measurement, const ReportOptions& options) {
+  const uint64_t peak = peak_resident_bytes();
   const std::vector<Query>& queries = measurement.queries;
   if (options.trace) print_trace(queries, options.avg_runs);
   const Summary latency =
@@ -82,15 +68,15 @@ void print_report(const pw::Engine& engine, const Measurement& measurement, cons
       "{:.2f} MiB   "
       "Peak resident: {:.2f} MiB   Engine open: {:.2f} ms\n",
       static_cast<double>(info.weight_bytes) / kMib, static_cast<double>(measurement.arena_bytes) / kMib,
-      static_cast<double>(binding_bytes(engine, inputs)) / kMib, static_cast<double>(peak) / kMib, info.open_ms);
+      static_cast<double>(measurement.binding_bytes) / kMib, static_cast<double>(peak) / kMib, info.open_ms);
   if (latency.coefficient_of_variation > 0.025) {
-    fmt::print(stderr, "[W] latencies vary by {:.1f} % (coefficient of variation): the machine is not quiet\n",
-               latency.coefficient_of_variation * 100);
+    log_warning(fmt::format("latencies vary by {:.1f} % (coefficient of variation): the machine is not quiet",
+                            latency.coefficient_of_variation * 100));
   }
-  if (measurement.contended) fmt::print(stderr, "[W] other processes took the cores during the measurement\n");
+  if (measurement.contended) log_warning("other processes took the cores during the measurement");
   if (info.same_device == 0) {
-    fmt::print(stderr, "[W] the engine was tuned on another device ({}): rebuild it here for the best speed\n",
-               info.device);
+    log_warning(
+        fmt::format("the engine was tuned on another device ({}): rebuild it here for the best speed", info.device));
   }
 }
 

@@ -16,8 +16,7 @@ struct ReportOptions {
 };
 
 // "=== Trace details ===" ... "=== Memory summary ===" on stdout, warnings on stderr.
-void print_report(const pw::Engine& engine, const Measurement& measurement, const Tensors& inputs,
-                  const ReportOptions& options);
+void print_report(const pw::Engine& engine, const Measurement& measurement, const ReportOptions& options);
 
 // Each layer's total, average, median and share, on stdout.
 void print_layer_times(const Measurement& measurement);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "apps/common/console.h"
 #include "apps/common/flag_names.h"
@@ -28,24 +29,38 @@ std::vector<std::string> split_list(const std::string& text) {
   return parts;
 }
 
-std::vector<int64_t> parse_dims(const std::string& text, const std::string& part, const std::string& flag) {
-  if (text.empty() || text == "scalar") return {};
-  std::vector<int64_t> dims;
+// The most numbers a spec may have: the values of a shape input.
+constexpr size_t kMaxNumbers = 64;
+
+std::optional<std::vector<int64_t>> read_numbers(const std::string& text) {
+  if (text.empty() || text == "scalar") return std::vector<int64_t>{};
+  std::vector<int64_t> numbers;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find('x', at), text.size());
-    int64_t dim = -1;
-    const auto [stop, failure] = std::from_chars(text.data() + at, text.data() + end, dim);
-    if (failure != std::errc() || stop != text.data() + end || dim < 0) {
-      throw UsageError(
-          fmt::format("{}: '{}' is no list of dimensions in '{}'; write name:1x3x224x224", flag, text, part));
-    }
-    dims.push_back(dim);
+    int64_t number = 0;
+    const auto [stop, failure] = std::from_chars(text.data() + at, text.data() + end, number);
+    if (failure != std::errc() || stop != text.data() + end) return std::nullopt;
+    numbers.push_back(number);
     at = end + 1;
   }
-  if (dims.size() > static_cast<size_t>(kMaxRank)) {
-    throw UsageError(fmt::format("{}: '{}' has {} dimensions; the most is {}", flag, part, dims.size(), kMaxRank));
+  return numbers;
+}
+
+std::vector<int64_t> parse_numbers(const std::string& text, const std::string& part, const std::string& flag) {
+  std::optional<std::vector<int64_t>> numbers = read_numbers(text);
+  if (!numbers) {
+    throw UsageError(
+        fmt::format("{}: '{}' is no list of dimensions in '{}'; write name:1x3x224x224", flag, text, part));
   }
-  return dims;
+  if (numbers->size() > kMaxNumbers) {
+    throw UsageError(fmt::format("{}: '{}' has {} numbers; the most is {}", flag, part, numbers->size(), kMaxNumbers));
+  }
+  return *std::move(numbers);
+}
+
+// "1x3x48x192": numbers, and no name that they are for.
+bool is_nameless(const std::string& part) {
+  return !part.empty() && part != "scalar" && part.find(':') == std::string::npos && read_numbers(part).has_value();
 }
 
 }  // namespace
@@ -65,13 +80,41 @@ std::vector<std::pair<std::string, std::string>> parse_names(const std::string& 
 
 std::vector<ShapeSpec> parse_shapes(const std::string& text, const std::string& flag) {
   std::vector<ShapeSpec> specs;
-  for (const auto& [name, value] : parse_names(text, flag)) {
+  for (const std::string& part : split_list(text)) {
+    if (is_nameless(part)) {
+      specs.push_back({"", parse_numbers(part, part, flag)});
+      continue;
+    }
+    const auto [name, value] = parse_names(part, flag).front();
     if (std::count(name.begin(), name.end(), '*') > 1) {
       throw UsageError(fmt::format("{}: '{}' has more than one *", flag, name));
     }
-    specs.push_back({name, parse_dims(value, name + ":" + value, flag)});
+    specs.push_back({name, parse_numbers(value, name + ":" + value, flag)});
   }
+  check_repeats(specs, flag);
   return specs;
+}
+
+void check_repeats(const std::vector<ShapeSpec>& specs, const std::string& flag) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (specs[i].pattern.empty() || specs[i].pattern != specs[j].pattern) continue;
+      throw UsageError(fmt::format("{} gives '{}' twice, {} and {}: which one?", flag, specs[i].pattern,
+                                   format_values(specs[j].dims), format_values(specs[i].dims)));
+    }
+  }
+}
+
+void check_dims(const ShapeSpec& spec, const std::string& flag) {
+  if (spec.dims.size() > static_cast<size_t>(kMaxRank)) {
+    throw UsageError(fmt::format("{}: '{}:{}' has {} dimensions; the most is {}", flag, spec.pattern,
+                                 format_values(spec.dims), spec.dims.size(), kMaxRank));
+  }
+  for (const int64_t dim : spec.dims) {
+    if (dim >= 0) continue;
+    throw UsageError(fmt::format("{}: '{}:{}': a dimension cannot be {}; only the values of shape inputs can", flag,
+                                 spec.pattern, format_values(spec.dims), dim));
+  }
 }
 
 bool matches(const std::string& pattern, const std::string& name) {
@@ -92,6 +135,13 @@ const ShapeSpec* find_shape(const std::vector<ShapeSpec>& specs, const std::stri
 
 void check_names(const std::vector<ShapeSpec>& specs, const std::vector<std::string>& names, const std::string& flag) {
   for (const ShapeSpec& spec : specs) {
+    if (spec.pattern.empty()) {
+      const std::string shape = format_values(spec.dims);
+      throw UsageError(names.size() == 1
+                           ? fmt::format("{0}={1} names no input: write {0}={2}:{1}", flag, shape, names.front())
+                           : fmt::format("{0}={1} names no input: write {0}=NAME:{1}; the inputs are: {2}", flag, shape,
+                                         fmt::join(names, ", ")));
+    }
     if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return matches(spec.pattern, name); })) {
       continue;
     }
@@ -103,7 +153,17 @@ void check_names(const std::vector<ShapeSpec>& specs, const std::vector<std::str
 }
 
 std::string format_dims(const std::vector<int64_t>& dims) {
-  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x"));
+  if (dims.empty()) return "scalar";
+  std::string text;
+  for (const int64_t dim : dims) {
+    if (!text.empty()) text += 'x';
+    text += dim < 0 ? "?" : std::to_string(dim);
+  }
+  return text;
+}
+
+std::string format_values(const std::vector<int64_t>& values) {
+  return values.empty() ? "scalar" : fmt::format("{}", fmt::join(values, "x"));
 }
 
 uint64_t parse_size(const std::string& text, const std::string& flag) {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "apps/common/compare.h"
+#include "apps/common/files.h"
 #include "apps/common/shape_spec.h"
 #include "apps/common/statistics.h"
 #include "schemas/types/error.h"
@@ -15,10 +15,7 @@ namespace planwright::apps {
 namespace {
 
 void write_json(const nlohmann::json& json, const std::string& path) {
-  std::ofstream stream(path);
-  stream << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  stream.close();
-  if (!stream) throw Error(StatusCode::kIo, fmt::format("cannot write {}", path));
+  write_file(path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
 }
 
 std::vector<double> values_of(const ir::Tensor& tensor) {
@@ -78,8 +75,8 @@ void print_engine(const pw::Engine& engine, bool header, bool layers) {
   const std::vector<ProfileRanges> profiles = profiles_of(engine);
   if (header) {
     const pw_engine_info info = engine.info();
-    fmt::print("Engine by {}, tuned on {} for {} threads\nFile: {} bytes, weights: {} bytes\n", info.producer,
-               info.device, info.tuned_threads, info.file_bytes, info.weight_bytes);
+    fmt::print("Engine by {}, tuned on {} for {} thread{}\nFile: {} bytes, weights: {} bytes\n", info.producer,
+               info.device, info.tuned_threads, info.tuned_threads == 1 ? "" : "s", info.file_bytes, info.weight_bytes);
     for (const pw_binding& binding : engine.bindings()) {
       fmt::print("{} '{}': {} {}\n", binding.is_input ? "Input" : "Output", binding.name,
                  planwright::name_of(static_cast<DType>(binding.dtype)),
@@ -88,15 +85,22 @@ void print_engine(const pw::Engine& engine, bool header, bool layers) {
         const InputRange& range = profiles[i].at(binding.name);
         fmt::print("  profile {}: min {} opt {} max {}\n", i, format_dims(range.min), format_dims(range.opt),
                    format_dims(range.max));
+        if (range.value_opt.empty()) continue;
+        fmt::print("    values: min {} opt {} max {}\n", format_values(range.value_min), format_values(range.value_opt),
+                   format_values(range.value_max));
       }
     }
   }
   for (size_t profile = 0; layers && profile < profiles.size(); ++profile) {
-    fmt::print("Layers of profile {}:\n", profile);
+    fmt::print(
+        "Layers of profile {}, with the time that the builder measured (-: not timed):\n"
+        "  {:>4} {:14} {:32} {:>10}  {}\n",
+        profile, "Step", "Operator", "Tactic", "Time(us)", "Layer");
     for (size_t step = 0; step < pw_engine_step_count(engine.get(), profile); ++step) {
       pw_step_info info;
       pw::require(pw_engine_step(engine.get(), profile, step, &info));
-      fmt::print("  {:4} {:14} {:32} {:10.2f} us  {}\n", step, info.op, info.tactic, info.tuned_us, info.name);
+      const std::string time = info.tuned_us > 0 ? fmt::format("{:.2f}", info.tuned_us) : "-";
+      fmt::print("  {:4} {:14} {:32} {:>10}  {}\n", step, info.op, info.tactic, time, info.name);
     }
   }
 }

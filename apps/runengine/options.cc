@@ -1,6 +1,9 @@
 #include "apps/runengine/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <map>
 
 #include "apps/common/console.h"
 #include "apps/common/flag_names.h"
@@ -22,8 +25,35 @@ const std::vector<KnownFlag> kNotHere = {
     {"--plugins", "custom operators are not built yet"},
     {"--batch", "give the batch in --shapes"},
     {"--logFormat", "logs are text so far"},
-    {"--onnx", "buildengine makes engines from models"},
 };
+
+std::vector<std::pair<std::string, std::string>> parse_input_files(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> files = parse_names(text, "--loadInputs");
+  std::map<std::string, std::string> known;
+  for (const auto& [name, path] : files) {
+    if (path.empty()) throw UsageError(fmt::format("--loadInputs: '{}:' names no file", name));
+    const auto [first, is_new] = known.emplace(name, path);
+    if (!is_new) {
+      throw UsageError(
+          fmt::format("--loadInputs gives input '{}' twice, {} and {}: which one?", name, first->second, path));
+    }
+  }
+  return files;
+}
+
+// Flags that would be without effect beside one that decides what is done.
+void refuse_contradictions(const CLI::App& app) {
+  const std::vector<std::string> of_a_run = {"--loadInputs",  "--saveOutputs",   "--exportOutput",
+                                             "--dumpOutput",  "--exportProfile", "--exportTimes",
+                                             "--dumpProfile", "--shapes",        "--separateProfileRun"};
+  for (const auto& [mode, does] : {std::pair("--testData", "runs the folder's data and compares"),
+                                   std::pair("--inspect", "runs nothing"), std::pair("--verify", "runs nothing")}) {
+    if (app.count(mode) == 0) continue;
+    for (const std::string& flag : of_a_run) {
+      if (app.count(flag) > 0) throw UsageError(fmt::format("{} contradicts {}, which {}", flag, mode, does));
+    }
+  }
+}
 
 }  // namespace
 
@@ -36,27 +66,29 @@ std::optional<RunOptions> parse_run_options(int argc, char** argv) {
   app.set_version_flag("--version", std::string("runengine ") + pw_version());
   app.add_option("--loadEngine", options.engine, "the engine file")->required();
   app.add_option("--shapes", shapes, "input shapes, name:1x3x224x224,... (default: the profile's opt)");
-  app.add_option("--useProfile", inference.profile, "profile to use (default: the tightest that holds the shapes)")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--useProfile,--useOptimizationProfile", inference.profile,
+                 "profile to use (default: the tightest that holds the shapes)")
+      ->check(whole_number(0));
   app.add_option("--loadInputs", inputs, "input data, name:file,... (.npy, or raw bytes; default: random)");
   app.add_option("--saveOutputs", options.save_outputs, "write every output to this .npz");
   app.add_option("--testData", options.test_data,
                  "an ONNX backend-test folder: run its data sets, compare, exit 1 on a mismatch");
-  app.add_option("--rtol", options.accuracy.rtol, "relative tolerance of --testData (1e-3)");
-  app.add_option("--atol", options.accuracy.atol, "absolute tolerance of --testData (1e-5)");
+  app.add_option("--rtol", options.accuracy.rtol, "relative tolerance of --testData (1e-3)")->check(real_number(0));
+  app.add_option("--atol", options.accuracy.atol, "absolute tolerance of --testData (1e-5)")->check(real_number(0));
   app.add_option("--accuracyAlgorithm", options.accuracy.algorithm, "judge whole outputs: cos, l2 or lInf")
       ->check(CLI::IsMember({"cos", "l2", "lInf"}));
-  app.add_option("--accuracyThreshold", options.accuracy.threshold, "least cosine, or largest l2 or lInf difference");
-  app.add_option("--iterations", inference.iterations, "least queries (10)")->check(CLI::PositiveNumber);
-  app.add_option("--warmUp", inference.warmup_ms, "milliseconds before counting (200)")->check(CLI::NonNegativeNumber);
-  app.add_option("--duration", inference.duration_s, "least seconds (3)")->check(CLI::NonNegativeNumber);
-  app.add_option("--avgRuns", options.report.avg_runs, "queries in one trace average (10)")->check(CLI::PositiveNumber);
+  app.add_option("--accuracyThreshold", options.accuracy.threshold, "least cosine, or largest l2 or lInf difference")
+      ->check(real_number(0));
+  app.add_option("--iterations", inference.iterations, "least queries (10)")->check(whole_number(1));
+  app.add_option("--warmUp", inference.warmup_ms, "milliseconds before counting (200)")->check(real_number(0, 1e9));
+  app.add_option("--duration", inference.duration_s, "least seconds (3)")->check(real_number(0, 1e9));
+  app.add_option("--avgRuns", options.report.avg_runs, "queries in one trace average (10)")->check(whole_number(1));
   app.add_option("--percentile", options.report.percentiles, "percentiles to report (90,95,99)")
       ->delimiter(',')
-      ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--infStreams", inference.streams, "contexts at once (1)")->check(CLI::Range(1, 256));
+      ->check(real_number(0, 100));
+  app.add_option("--infStreams", inference.streams, "contexts at once (1)")->check(whole_number(1, 256));
   app.add_option("--threads", inference.threads, "threads of each context (default: what the engine was tuned for)")
-      ->check(CLI::Range(0, 256));
+      ->check(whole_number(0, 256));
   app.add_flag("--pin", inference.pin, "pin each context's calling thread to a core");
   app.add_flag("--dumpProfile", options.dump_profile, "print each layer's time");
   app.add_option("--exportProfile", options.export_profile, "write each layer's time to this JSON file");
@@ -68,11 +100,12 @@ std::optional<RunOptions> parse_run_options(int argc, char** argv) {
   app.add_flag("--inspect", options.inspect, "print header, device, profiles and layers; run nothing");
   app.add_flag("--verify", options.verify, "check every byte of the engine; run nothing");
   app.add_flag("--verbose", options.verbose, "say which profile, threads and memory a run uses");
-  app.add_flag("--quiet", options.quiet, "no report, only the first and last line");
+  app.add_flag("--quiet", options.quiet, "no report: on stdout only the first and last line");
   if (!parse_flags(app, argc, argv, kNotHere)) return std::nullopt;
 
   if (!shapes.empty()) options.shapes = parse_shapes(shapes, "--shapes");
-  if (!inputs.empty()) options.input_files = parse_names(inputs, "--loadInputs");
+  if (!inputs.empty()) options.input_files = parse_input_files(inputs);
+  refuse_contradictions(app);
   if (options.accuracy.algorithm.empty() != (app.count("--accuracyThreshold") == 0)) {
     throw UsageError("--accuracyAlgorithm and --accuracyThreshold go together");
   }

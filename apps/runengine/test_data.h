@@ -7,7 +7,9 @@
 
 namespace planwright::apps {
 
-// Prints a line an output; true when all match. Throws Error for data that cannot be read or fed.
+// Prints a line an output, for those that match unless quiet, for others as an error; true when all match. A file is
+// for the binding whose name is stored in it, else for the one at its number. Throws Error for data that cannot be read
+// or fed.
 bool run_test_data(const pw::Engine& engine, const RunOptions& options);
 
 }  // namespace planwright::apps

@@ -44,6 +44,14 @@ TEST(BuildOptions, ShapeFlagsBelongToTheProfileBeforeThem) {
   EXPECT_TRUE(options.has_shapes);
 }
 
+// Which of them was meant?
+TEST(BuildOptions, AnInputHasOneShapeInAProfile) {
+  EXPECT_THAT(refusal({"--shapes=x:1", "--shapes=x:2"}), HasSubstr("--shapes gives 'x' twice, 1 and 2"));
+  EXPECT_THAT(refusal({"--maxShapes=x:1,y:3,x:2"}), HasSubstr("--maxShapes gives 'x' twice"));
+  EXPECT_EQ(refusal({"--shapes=x:1", "--profile=1", "--shapes=x:2"}), "");
+  EXPECT_EQ(refusal({"--shapes=*:1,x:2"}), "");  // the later and closer one wins
+}
+
 TEST(BuildOptions, ProfileIndicesAreContiguous) {
   EXPECT_THAT(refusal({"--shapes=x:1", "--profile=2", "--shapes=x:2"}), HasSubstr("--profile=2 without --profile=1"));
 }

@@ -52,6 +52,33 @@ TEST(RunOptions, RefusesValuesOutOfRange) {
   }
 }
 
+TEST(RunOptions, ThresholdsAndTolerancesAreNotNegative) {
+  for (const char* flag : {"--accuracyThreshold=-0.5", "--rtol=-1", "--atol=nan"}) {
+    EXPECT_THAT(refusal({"--accuracyAlgorithm=l2", flag}), HasSubstr("must be a number of at least 0")) << flag;
+  }
+}
+
+TEST(RunOptions, TrtexecsNameOfTheProfileFlagIsTaken) {
+  EXPECT_EQ(parse({"--useOptimizationProfile=2"}).inference.profile, 2);
+}
+
+TEST(RunOptions, AnInputHasOneFile) {
+  EXPECT_THAT(refusal({"--loadInputs=x:a.npy,x:b.npy"}), HasSubstr("input 'x' twice, a.npy and b.npy"));
+  EXPECT_THAT(refusal({"--loadInputs=x:"}), HasSubstr("names no file"));
+}
+
+// These used to be ignored.
+TEST(RunOptions, FlagsWithoutEffectAreContradictions) {
+  for (const char* mode : {"--testData=folder", "--inspect", "--verify"}) {
+    for (const char* flag :
+         {"--loadInputs=x:x.npy", "--saveOutputs=y.npz", "--dumpOutput", "--exportOutput=y.json", "--dumpProfile",
+          "--exportProfile=y.json", "--exportTimes=y.json", "--shapes=x:1", "--separateProfileRun"}) {
+      EXPECT_THAT(refusal({mode, flag}), HasSubstr("contradicts")) << mode << " " << flag;
+    }
+  }
+  EXPECT_EQ(refusal({"--testData=folder", "--rtol=1"}), "");
+}
+
 TEST(RunOptions, AnAlgorithmNeedsItsThreshold) {
   EXPECT_THAT(refusal({"--accuracyAlgorithm=cos"}), HasSubstr("go together"));
   EXPECT_THAT(refusal({"--accuracyThreshold=0.9"}), HasSubstr("go together"));

@@ -44,7 +44,7 @@ class RefuseShape : public testing::TestWithParam<const char*> {};
 
 TEST_P(RefuseShape, NamesTheFlag) {
   try {
-    parse_shapes(GetParam(), "--optShapes");
+    for (const ShapeSpec& spec : parse_shapes(GetParam(), "--optShapes")) check_dims(spec, "--optShapes");
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("--optShapes"), std::string::npos) << error.what();
@@ -78,6 +78,28 @@ TEST(CheckNames, NamesTheNearestInput) {
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("did you mean 'input'"), std::string::npos) << error.what();
   }
+}
+
+TEST(CheckNames, ShowsHowToWriteNumbersWithoutAName) {
+  try {
+    check_names(parse_shapes("1x3x48x192", "--shapes"), {"image"}, "--shapes");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--shapes=1x3x48x192 names no input: write --shapes=image:1x3x48x192");
+  }
+}
+
+TEST(ParseShapes, ReadsValuesOfShapeInputs) {
+  EXPECT_EQ(parse_shapes("shape:1x-1x48", "--shapes").at(0).dims, (Dims{1, -1, 48}));
+  std::string many = "shape:0";
+  for (int i = 1; i < 64; ++i) many += "x" + std::to_string(i);
+  EXPECT_EQ(parse_shapes(many, "--shapes").at(0).dims.size(), 64u);
+  EXPECT_THROW(parse_shapes(many + "x64", "--shapes"), UsageError);
+}
+
+TEST(FormatDims, ShowsAnOpenDimAsAQuestion) {
+  EXPECT_EQ(format_dims({-1, 3, -1}), "?x3x?");
+  EXPECT_EQ(format_values({-1, 3}), "-1x3");
 }
 
 TEST(ParseSize, ReadsUnits) {
