@@ -7,11 +7,26 @@ namespace {
 
 std::unordered_map<std::string, ImportFunction> make_index() {
   std::unordered_map<std::string, ImportFunction> index;
-  for (const ImporterTable table :
-       {generator_importers(), logic_importers(), math_importers(), activation_importers(), contraction_importers(),
-        conv_importers(), pool_importers(), normalization_importers(), reduction_importers(), resize_importers(),
-        shape_importers(), movement_importers(), selection_importers(), quantization_importers(), recurrent_importers(),
-        einsum_importers()}) {
+  for (const ImporterTable table : {generator_importers(),
+                                    logic_importers(),
+                                    math_importers(),
+                                    activation_importers(),
+                                    contraction_importers(),
+                                    conv_importers(),
+                                    pool_importers(),
+                                    normalization_importers(),
+                                    reduction_importers(),
+                                    resize_importers(),
+                                    shape_importers(),
+                                    movement_importers(),
+                                    selection_importers(),
+                                    quantization_importers(),
+                                    recurrent_importers(),
+                                    einsum_importers(),
+                                    microsoft_importers(),
+                                    microsoft_attention_importers(),
+                                    microsoft_grouped_attention_importers(),
+                                    microsoft_quantized_importers()}) {
     for (const ImporterRow& row : table) index.emplace(std::string(row.domain) + "::" + row.op, row.import);
   }
   return index;

@@ -37,6 +37,10 @@ ImporterTable selection_importers();
 ImporterTable quantization_importers();
 ImporterTable recurrent_importers();
 ImporterTable einsum_importers();
+ImporterTable microsoft_importers();
+ImporterTable microsoft_attention_importers();
+ImporterTable microsoft_grouped_attention_importers();
+ImporterTable microsoft_quantized_importers();
 
 // The operator's importer; null if there is none.
 ImportFunction find_importer(const std::string& domain, const std::string& op);

@@ -435,6 +435,7 @@ std::vector<int> shape_operands(const std::string& op) {
       {"ReduceLogSum", {1}},
       {"ReduceLogSumExp", {1}},
       {"ReduceSumSquare", {1}},
+      {"GroupQueryAttention", {6}},
   };
   const auto found = operands.find(op);
   return found == operands.end() ? std::vector<int>{} : found->second;

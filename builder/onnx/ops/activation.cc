@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "builder/onnx/ops/activations.h"
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
 
@@ -35,6 +36,36 @@ Reg hard_sigmoid_of(P& p, Reg x, double alpha, double beta) {
   return p.apply(PwOp::kMin, p.apply(PwOp::kMax, line, p.constant(x.type, 0)), p.constant(x.type, 1));
 }
 
+}  // namespace
+
+Reg gelu_of(P& p, Reg x) {
+  const Reg inner = p.apply(PwOp::kErf, scaled(p, x, 1 / std::numbers::sqrt2));
+  return p.apply(PwOp::kMul, scaled(p, x, 0.5), shifted(p, inner, 1));
+}
+
+Reg tanh_gelu_of(P& p, Reg x) {
+  const Reg cube = p.apply(PwOp::kMul, x, p.apply(PwOp::kMul, x, x));
+  const Reg line = p.apply(PwOp::kAdd, x, scaled(p, cube, 0.044715));
+  const Reg inner = p.apply(PwOp::kTanh, scaled(p, line, std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
+  return p.apply(PwOp::kMul, scaled(p, x, 0.5), shifted(p, inner, 1));
+}
+
+Reg leaky_relu_of(P& p, Reg x, double alpha) { return if_positive(p, x, x, scaled(p, x, alpha)); }
+
+std::optional<Reg> named_activation(P& p, const std::string& name, double alpha, double beta, Reg x) {
+  if (name == "Relu") return p.apply(PwOp::kMax, x, p.constant(x.type, 0));
+  if (name == "Tanh") return p.apply(PwOp::kTanh, x);
+  if (name == "Sigmoid") return p.apply(PwOp::kSigmoid, x);
+  if (name == "LeakyRelu") return leaky_relu_of(p, x, alpha);
+  if (name == "HardSigmoid") return hard_sigmoid_of(p, x, alpha, beta);
+  if (name == "Clip") {
+    return p.apply(PwOp::kMin, p.apply(PwOp::kMax, x, p.constant(x.type, alpha)), p.constant(x.type, beta));
+  }
+  return std::nullopt;
+}
+
+namespace {
+
 using Body = Reg (*)(const NodeContext& node, P& p, Reg x);
 
 template <Body body>
@@ -47,9 +78,7 @@ double number(const NodeContext& node, const char* name) { return static_cast<do
 Reg relu(const NodeContext&, P& p, Reg x) { return p.apply(PwOp::kMax, x, p.constant(x.type, 0)); }
 Reg sigmoid(const NodeContext&, P& p, Reg x) { return p.apply(PwOp::kSigmoid, x); }
 Reg tanh(const NodeContext&, P& p, Reg x) { return p.apply(PwOp::kTanh, x); }
-Reg leaky_relu(const NodeContext& node, P& p, Reg x) {
-  return if_positive(p, x, x, scaled(p, x, number(node, "alpha")));
-}
+Reg leaky_relu(const NodeContext& node, P& p, Reg x) { return leaky_relu_of(p, x, number(node, "alpha")); }
 Reg elu(const NodeContext& node, P& p, Reg x) {
   return if_positive(p, x, x, scaled_expm1(p, x, number(node, "alpha")));
 }
@@ -79,16 +108,8 @@ Reg softplus(const NodeContext&, P& p, Reg x) { return softplus_of(p, x); }
 Reg softsign(const NodeContext&, P& p, Reg x) { return p.apply(PwOp::kDiv, x, shifted(p, p.apply(PwOp::kAbs, x), 1)); }
 Reg gelu(const NodeContext& node, P& p, Reg x) {
   const std::string approximate = node.get_string("approximate", "none");
-  Reg inner;
-  if (approximate == "tanh") {
-    const Reg cube = p.apply(PwOp::kMul, x, p.apply(PwOp::kMul, x, x));
-    const Reg line = p.apply(PwOp::kAdd, x, scaled(p, cube, 0.044715));
-    inner = p.apply(PwOp::kTanh, scaled(p, line, std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
-  } else {
-    node.require(approximate == "none", fmt::format("approximate '{}' is unknown", approximate));
-    inner = p.apply(PwOp::kErf, scaled(p, x, 1 / std::numbers::sqrt2));
-  }
-  return p.apply(PwOp::kMul, scaled(p, x, 0.5), shifted(p, inner, 1));
+  node.require(approximate == "none" || approximate == "tanh", fmt::format("approximate '{}' is unknown", approximate));
+  return approximate == "tanh" ? tanh_gelu_of(p, x) : gelu_of(p, x);
 }
 // x < -lambd: x + bias; x > lambd: x - bias; else 0
 Reg shrink(const NodeContext& node, P& p, Reg x) {

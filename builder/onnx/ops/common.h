@@ -55,6 +55,9 @@ struct Window {
 // a window larger than its padded input.
 Window read_window(NodeContext& node, const Shape& x, std::vector<int64_t> kernel, bool ceil_mode);
 
+// The pooling that the node's attributes describe; with the indices of the maxima where its second output is wanted.
+std::vector<ValueId> pool_of(NodeContext& node, ValueId x, PoolKind kind);
+
 }  // namespace planwright::builder::importer
 
 #endif  // PLANWRIGHT_BUILDER_ONNX_OPS_COMMON_H_

@@ -19,12 +19,7 @@ ValueId matmul_of(NodeContext& node, ValueId a, ValueId b) {
   return node.squeeze(product, dropped);
 }
 
-namespace {
-
-void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
-
-// alpha * A' * B' + beta * C
-void gemm(NodeContext& node) {
+ValueId gemm_of(NodeContext& node) {
   node.require(node.in_rank(0) == 2 && node.in_rank(1) == 2, "its first two inputs must be matrices");
   const DType dtype = node.in_type(0);
   const ValueId a = node.get_int("transA") != 0 ? node.swap_last_axes(node.in(0)) : node.in(0);
@@ -33,10 +28,7 @@ void gemm(NodeContext& node) {
   const double alpha = static_cast<double>(node.get_float("alpha", 1)),
                beta = static_cast<double>(node.get_float("beta", 1));
   const bool adds = node.has(2) && beta != 0;
-  if (alpha == 1 && !adds) {
-    node.set(0, product);
-    return;
-  }
+  if (alpha == 1 && !adds) return product;
   ProgramBuilder program;
   std::vector<ValueId> operands{product};
   Reg y = program.load(dtype);
@@ -50,8 +42,13 @@ void gemm(NodeContext& node) {
     y = program.apply(PwOp::kAdd, y, c);
   }
   program.store(y, dtype);
-  node.set(0, node.pointwise(program, std::move(operands), dtype));
+  return node.pointwise(program, std::move(operands), dtype);
 }
+
+namespace {
+
+void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
+void gemm(NodeContext& node) { node.set(0, gemm_of(node)); }
 
 constexpr ImporterRow kRows[] = {
     {"Gemm", gemm},

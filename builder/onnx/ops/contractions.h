@@ -12,6 +12,12 @@ ValueId matmul_of(NodeContext& node, ValueId a, ValueId b);
 // The convolution that the node's attributes describe, without a bias.
 ValueId conv_of(NodeContext& node, ValueId x, ValueId w);
 
+// `y` with input `bias`, one number a channel, added where the node has it.
+ValueId add_channel_bias(NodeContext& node, ValueId y, int bias);
+
+// alpha * A' * B' + beta * C, as the node's attributes say.
+ValueId gemm_of(NodeContext& node);
+
 }  // namespace planwright::builder::importer
 
 #endif  // PLANWRIGHT_BUILDER_ONNX_OPS_CONTRACTIONS_H_

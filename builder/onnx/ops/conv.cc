@@ -50,14 +50,14 @@ Params window_params(const Window& window, int32_t group) {
   return params;
 }
 
-ValueId add_bias(NodeContext& node, ValueId y, int bias) {
+}  // namespace
+
+ValueId add_channel_bias(NodeContext& node, ValueId y, int bias) {
   if (!node.has(bias)) return y;
   node.require(node.in_rank(bias) == 1, "its bias must have one axis");
   node.guard_equal(node.in_dims(bias)[0], node.dims(y)[1], "one bias for each channel");
   return node.binary(PwOp::kAdd, y, per_channel(node, node.in(bias), node.rank(y) - 2));
 }
-
-}  // namespace
 
 ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
   check_operands(node, x, w);
@@ -76,7 +76,7 @@ ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
 
 namespace {
 
-void conv(NodeContext& node) { node.set(0, add_bias(node, conv_of(node, node.in(0), node.in(1)), 2)); }
+void conv(NodeContext& node) { node.set(0, add_channel_bias(node, conv_of(node, node.in(0), node.in(1)), 2)); }
 
 // The output's spatial dims and the pads at their beginning. ONNX gives either the pads, or the dims to pad to.
 struct TransposedWindow {
@@ -135,7 +135,7 @@ void conv_transpose(NodeContext& node) {
   Shape out{node.dims(x)[0], node.dims(w)[1] * group};
   out.insert(out.end(), window.out.begin(), window.out.end());
   operation.results[0] = {node.dtype(x), std::move(out)};
-  node.set(0, add_bias(node, node.emit_one(std::move(operation)), 2));
+  node.set(0, add_channel_bias(node, node.emit_one(std::move(operation)), 2));
 }
 
 constexpr ImporterRow kRows[] = {

@@ -5,10 +5,8 @@
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
-namespace {
 
-void pool(NodeContext& node, PoolKind kind) {
-  const ValueId x = node.in(0);
+std::vector<ValueId> pool_of(NodeContext& node, ValueId x, PoolKind kind) {
   const bool ceil_mode = node.get_int("ceil_mode") != 0;
   const Window window = read_window(node, node.dims(x), node.get_ints("kernel_shape"), ceil_mode);
   PoolParams params;
@@ -32,7 +30,13 @@ void pool(NodeContext& node, PoolKind kind) {
   out.insert(out.end(), window.out.begin(), window.out.end());
   operation.results[0].dims = out;
   if (node.wants(1)) operation.results.push_back({DType::kI64, out});
-  const std::vector<ValueId> made = node.emit(std::move(operation));
+  return node.emit(std::move(operation));
+}
+
+namespace {
+
+void pool(NodeContext& node, PoolKind kind) {
+  const std::vector<ValueId> made = pool_of(node, node.in(0), kind);
   for (size_t i = 0; i < made.size(); ++i) node.set(static_cast<int>(i), made[i]);
 }
 

@@ -5,6 +5,7 @@
 
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/ops/contractions.h"
+#include "builder/onnx/ops/quantized.h"
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
@@ -50,7 +51,9 @@ ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
   return node.slice(full, axis, 0, length);
 }
 
-// round(y) + zero point, clamped into the type; in float, where all of its values are exact.
+}  // namespace
+
+// In float, where all of the type's values are exact.
 void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype) {
   const IntegerRange range = range_of(node, dtype);
   Reg level = p.apply(PwOp::kRoundEven, y);
@@ -58,6 +61,8 @@ void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::opt
   level = p.apply(PwOp::kMax, level, p.constant(y.type, range.low));
   p.store(p.apply(PwOp::kMin, level, p.constant(y.type, range.high)), dtype);
 }
+
+namespace {
 
 // The quantised type: that of the zero point, else the attribute's, else uint8.
 DType quantized_type(const NodeContext& node) {
@@ -106,7 +111,8 @@ void dequantize_linear(NodeContext& node) {
   node.set(0, node.pointwise(program, std::move(operands), y_type));
 }
 
-// x - zero point as int32, which every product of 8-bit numbers fits.
+}  // namespace
+
 ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero) {
   if (!zero) return node.cast(x, DType::kI32);
   ProgramBuilder program;
@@ -116,7 +122,6 @@ ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero) {
   return node.pointwise(program, {x, *zero}, DType::kI32);
 }
 
-// A zero point (or scale) of a matrix on the left belongs to its rows, on the right to its columns.
 std::optional<ValueId> by_row(NodeContext& node, int input) {
   if (!node.has(input)) return std::nullopt;
   return node.in_rank(input) == 1 && node.in_dims(input)[0] != Dim(1) ? per_channel(node, node.in(input), 1)
@@ -126,7 +131,10 @@ std::optional<ValueId> by_column(NodeContext& node, int input) {
   if (!node.has(input)) return std::nullopt;
   return node.in(input);
 }
-// Of convolution weights: to the output channels, the first axis.
+
+namespace {
+
+// A zero point or scale of convolution weights belongs to the output channels, the first axis.
 std::optional<ValueId> by_filter(NodeContext& node, int input, int spatial) {
   if (!node.has(input)) return std::nullopt;
   const bool scalar = node.in_rank(input) == 0 || node.in_dims(input)[0] == Dim(1);
@@ -144,8 +152,9 @@ void conv_integer(NodeContext& node) {
                       centred(node, node.in(1), by_filter(node, 3, filter_axes))));
 }
 
-// sum * (scale_a * scale_b / scale_y), rounded, plus the zero point.
-void requantize(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId y_scale, ValueId y_zero) {
+}  // namespace
+
+ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId y_scale, ValueId y_zero) {
   const DType dtype = node.dtype(y_zero), scale_type = node.dtype(a_scale);
   ProgramBuilder p;
   const PwClass type = class_of(scale_type);
@@ -153,14 +162,16 @@ void requantize(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale
   const Reg product = p.apply(PwOp::kMul, p.load(scale_type), p.load_as(node.dtype(b_scale), type));
   const Reg factor = p.apply(PwOp::kDiv, product, p.load_as(node.dtype(y_scale), type));
   store_quantized(node, p, p.apply(PwOp::kMul, total, factor), p.load(dtype), dtype);
-  node.set(0, node.pointwise(p, {sum, a_scale, b_scale, y_scale, y_zero}, dtype));
+  return node.pointwise(p, {sum, a_scale, b_scale, y_scale, y_zero}, dtype);
 }
+
+namespace {
 
 // a, scale, zero, b, scale, zero, scale and zero of y
 void qlinear_matmul(NodeContext& node) {
   const ValueId sum =
       matmul_of(node, centred(node, node.in(0), by_row(node, 2)), centred(node, node.in(3), by_column(node, 5)));
-  requantize(node, sum, *by_row(node, 1), *by_column(node, 4), *by_row(node, 6), *by_row(node, 7));
+  node.set(0, requantized(node, sum, *by_row(node, 1), *by_column(node, 4), *by_row(node, 6), *by_row(node, 7)));
 }
 
 // The same, then an int32 bias in units of scale_x * scale_w.
@@ -172,13 +183,22 @@ void qlinear_conv(NodeContext& node) {
     node.require(node.in_type(8) == DType::kI32, "its bias must be int32");
     sum = node.binary(PwOp::kAdd, sum, per_channel(node, node.in(8), spatial));
   }
-  requantize(node, sum, *by_filter(node, 1, 0), *by_filter(node, 4, spatial), *by_filter(node, 6, 0),
-             *by_filter(node, 7, 0));
+  node.set(0, requantized(node, sum, *by_filter(node, 1, 0), *by_filter(node, 4, spatial), *by_filter(node, 6, 0),
+                          *by_filter(node, 7, 0)));
 }
 
+// The quantiser of ONNX Runtime writes these two also into a domain of its own, for types that ONNX did not have.
+constexpr const char* kMicrosoft = "com.microsoft";
+
 constexpr ImporterRow kRows[] = {
-    {"ConvInteger", conv_integer}, {"DequantizeLinear", dequantize_linear}, {"MatMulInteger", matmul_integer},
-    {"QLinearConv", qlinear_conv}, {"QLinearMatMul", qlinear_matmul},       {"QuantizeLinear", quantize_linear},
+    {"ConvInteger", conv_integer},
+    {"DequantizeLinear", dequantize_linear},
+    {"DequantizeLinear", dequantize_linear, kMicrosoft},
+    {"MatMulInteger", matmul_integer},
+    {"QLinearConv", qlinear_conv},
+    {"QLinearMatMul", qlinear_matmul},
+    {"QuantizeLinear", quantize_linear},
+    {"QuantizeLinear", quantize_linear, kMicrosoft},
 };
 
 }  // namespace

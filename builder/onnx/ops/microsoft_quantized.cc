@@ -1,0 +1,327 @@
+// Quantised operators of the domain com.microsoft, which ONNX Runtime's quantiser writes.
+#include <fmt/format.h>
+
+#include "builder/onnx/ops/activations.h"
+#include "builder/onnx/ops/common.h"
+#include "builder/onnx/ops/contractions.h"
+#include "builder/onnx/ops/microsoft_attention.h"
+#include "builder/onnx/ops/quantized.h"
+#include "builder/onnx/registry.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+using P = ProgramBuilder;
+
+// ---- One number after the other
+
+// A quantised operand is three inputs of the node: the numbers, their scale, their zero point (may be absent).
+struct Operand {
+  std::vector<ValueId>& operands;
+  P& program;
+  NodeContext& node;
+
+  ValueId scalar(int input) const {
+    const ir::Value& value = node.input(input);
+    node.require(ir::product(value.dims) == Dim(1), fmt::format("its input {} must be one number", input));
+    return node.reshape(value.id, {});
+  }
+  Reg load(ValueId id, PwClass type) const {
+    operands.push_back(id);
+    return program.load_as(node.dtype(id), type);
+  }
+  // (x - zero) * scale, in float
+  Reg real(int input) const {
+    Reg x = load(node.in(input), PwClass::kFloat);
+    if (node.has(input + 2)) x = program.apply(PwOp::kSub, x, load(scalar(input + 2), PwClass::kFloat));
+    return program.apply(PwOp::kMul, x, load(scalar(input + 1), PwClass::kFloat));
+  }
+  // Stores y quantised by the scale `scale` and the zero point behind it.
+  void store(Reg y, int scale, DType dtype) const {
+    const Reg level = program.apply(PwOp::kDiv, y, load(scalar(scale), PwClass::kFloat));
+    std::optional<Reg> zero;
+    if (node.has(scale + 1)) {
+      node.require(node.in_type(scale + 1) == dtype, "its zero points differ in type");
+      zero = load(scalar(scale + 1), PwClass::kFloat);
+    }
+    store_quantized(node, program, level, zero, dtype);
+  }
+};
+
+template <PwOp op>
+void qlinear_binary(NodeContext& node) {
+  P program;
+  std::vector<ValueId> operands;
+  const Operand operand{operands, program, node};
+  const DType dtype = node.in_type(0);
+  const Reg a = operand.real(0);
+  operand.store(program.apply(op, a, operand.real(3)), 6, dtype);
+  node.set(0, node.pointwise(program, std::move(operands), dtype));
+}
+
+template <typename Body>
+void qlinear_unary(NodeContext& node, const Body& body) {
+  P program;
+  std::vector<ValueId> operands;
+  const Operand operand{operands, program, node};
+  operand.store(body(program, operand.real(0)), 3, node.in_type(0));
+  node.set(0, node.pointwise(program, std::move(operands), node.in_type(0)));
+}
+
+void qlinear_sigmoid(NodeContext& node) {
+  qlinear_unary(node, [](P& p, Reg x) { return p.apply(PwOp::kSigmoid, x); });
+}
+void qlinear_leaky_relu(NodeContext& node) {
+  const auto alpha = static_cast<double>(node.get_float("alpha", 0.01f));
+  qlinear_unary(node, [&](P& p, Reg x) { return leaky_relu_of(p, x, alpha); });
+}
+
+ValueId dequantized(NodeContext& node, int input) {
+  P program;
+  std::vector<ValueId> operands;
+  program.store(Operand{operands, program, node}.real(input), DType::kF32);
+  return node.pointwise(program, std::move(operands), DType::kF32);
+}
+
+ValueId quantized(NodeContext& node, ValueId y, int scale, DType dtype) {
+  P program;
+  std::vector<ValueId> operands{y};
+  const Reg real = program.load(DType::kF32);
+  Operand{operands, program, node}.store(real, scale, dtype);
+  return node.pointwise(program, std::move(operands), dtype);
+}
+
+// Output scale and zero point, then the parts with theirs.
+void qlinear_concat(NodeContext& node) {
+  node.require(node.input_count() >= 5 && node.input_count() % 3 == 2, "its inputs do not come in threes");
+  const int axis = node.normalize_axis(node.get_int("axis"), node.in_rank(2));
+  const DType dtype = node.in_type(2);
+  std::vector<ValueId> parts;
+  for (int i = 2; i < node.input_count(); i += 3) {
+    node.require(node.in_type(i) == dtype, "its parts differ in type");
+    parts.push_back(quantized(node, dequantized(node, i), 0, dtype));
+  }
+  node.set(0, node.concat(std::move(parts), axis));
+}
+
+void qlinear_where(NodeContext& node) {
+  P program;
+  std::vector<ValueId> operands;
+  const Operand operand{operands, program, node};
+  const Reg condition = operand.load(node.in(0), PwClass::kFloat);
+  const Reg x = operand.real(1);
+  operand.store(program.apply(PwOp::kSelect, condition, x, operand.real(4)), 7, node.in_type(1));
+  node.set(0, node.pointwise(program, std::move(operands), node.in_type(1)));
+}
+
+// ---- Pools, in float
+
+std::vector<int> channels_last_perm(int rank) {
+  std::vector<int> perm{0};
+  for (int i = 2; i < rank; ++i) perm.push_back(i);
+  perm.push_back(1);
+  return perm;
+}
+std::vector<int> channels_first_perm(int rank) {
+  std::vector<int> perm{0, rank - 1};
+  for (int i = 1; i < rank - 1; ++i) perm.push_back(i);
+  return perm;
+}
+
+template <typename Pool>
+void qlinear_pool(NodeContext& node, const Pool& pool) {
+  const int rank = node.in_rank(0);
+  node.require(rank >= 3, "its input has no spatial axes");
+  const bool last = node.get_int("channels_last") != 0;
+  ValueId x = dequantized(node, 0);
+  if (last) x = node.transpose(x, channels_first_perm(rank));
+  ValueId y = pool(x);
+  if (last) y = node.transpose(y, channels_last_perm(rank));
+  node.set(0, quantized(node, y, 3, node.in_type(0)));
+}
+
+void qlinear_average_pool(NodeContext& node) {
+  qlinear_pool(node, [&](ValueId x) { return pool_of(node, x, PoolKind::kAverage)[0]; });
+}
+
+void qlinear_global_average_pool(NodeContext& node) {
+  const uint32_t axes = (1u << node.in_rank(0)) - 4u;
+  qlinear_pool(node, [&](ValueId x) { return node.reduce(ReduceKind::kMean, x, axes); });
+}
+
+// ---- Products
+
+// sum * scale_a * scale_b, plus input `bias` (-1: none); scales broadcast as rows and columns do.
+ValueId scaled_sum(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, int bias) {
+  const DType dtype = node.dtype(a_scale);
+  P program;
+  std::vector<ValueId> operands{sum, a_scale, b_scale};
+  const Reg total = program.load_as(DType::kI32, class_of(dtype));
+  const Reg scale =
+      program.apply(PwOp::kMul, program.load(dtype), program.load_as(node.dtype(b_scale), class_of(dtype)));
+  Reg y = program.apply(PwOp::kMul, total, scale);
+  if (bias >= 0 && node.has(bias)) {
+    node.require(node.in_rank(bias) == 1 && node.in_type(bias) == dtype,
+                 "its bias must have one axis and the scales' type");
+    operands.push_back(node.in(bias));
+    y = program.apply(PwOp::kAdd, y, program.load(dtype));
+  }
+  program.store(y, dtype);
+  return node.pointwise(program, std::move(operands), dtype);
+}
+
+// A, B, scale A, scale B, zero A, zero B, bias
+void matmul_integer_to_float(NodeContext& node) {
+  const ValueId sum =
+      matmul_of(node, centred(node, node.in(0), by_row(node, 4)), centred(node, node.in(1), by_column(node, 5)));
+  node.set(0, scaled_sum(node, sum, *by_row(node, 2), *by_column(node, 3), 6));
+}
+
+// The scale and zero point that spread uint8 over all of x and 0, as DynamicQuantizeLinear does; then x in uint8.
+struct DynamicQuantized {
+  ValueId x, scale, zero;
+};
+
+DynamicQuantized quantize_dynamically(NodeContext& node, ValueId x) {
+  node.require(node.dtype(x) == DType::kF32, fmt::format("its input is {}, not float", name_of(node.dtype(x))));
+  const uint32_t axes = (1u << node.rank(x)) - 1u;
+  const ValueId most = node.reshape(node.reduce(ReduceKind::kMax, x, axes), {});
+  const ValueId least = node.reshape(node.reduce(ReduceKind::kMin, x, axes), {});
+  const ValueId scale = map(node, most, least, DType::kF32, [](P& p, Reg high, Reg low) {
+    const Reg zero = p.constant(high.type, 0);
+    const Reg width = p.apply(PwOp::kSub, p.apply(PwOp::kMax, high, zero), p.apply(PwOp::kMin, low, zero));
+    const Reg step = p.apply(PwOp::kDiv, width, p.constant(high.type, 255));
+    return p.apply(PwOp::kSelect, p.apply(PwOp::kEqual, width, zero), p.constant(high.type, 1), step);
+  });
+  const ValueId zero = map(node, least, scale, DType::kU8, [](P& p, Reg low, Reg step) {
+    const Reg below = p.apply(PwOp::kNeg, p.apply(PwOp::kMin, low, p.constant(low.type, 0)));
+    const Reg level = p.apply(PwOp::kRoundEven, p.apply(PwOp::kDiv, below, step));
+    return p.apply(PwOp::kMin, level, p.constant(low.type, 255));
+  });
+  P program;
+  const Reg value = program.load(DType::kF32);
+  const Reg level = program.apply(PwOp::kDiv, value, program.load(DType::kF32));
+  store_quantized(node, program, level, program.load(DType::kU8), DType::kU8);
+  return {node.pointwise(program, {x, scale, zero}, DType::kU8), scale, zero};
+}
+
+// A, B, scale B, zero B, bias
+void dynamic_quantize_matmul(NodeContext& node) {
+  const DynamicQuantized a = quantize_dynamically(node, node.in(0));
+  const ValueId sum = matmul_of(node, centred(node, a.x, a.zero), centred(node, node.in(1), by_column(node, 3)));
+  node.set(0, scaled_sum(node, sum, a.scale, *by_column(node, 2), 4));
+}
+
+// alpha * scale_a * scale_b * (A' B' + C), as float or quantised.
+void q_gemm(NodeContext& node) {
+  node.require(node.in_rank(0) == 2 && node.in_rank(3) == 2, "its matrices must have two axes");
+  const bool transposes_a = node.get_int("transA") != 0, transposes_b = node.get_int("transB") != 0;
+  // Before a matrix is transposed, what belongs to its columns belongs to its rows.
+  ValueId a = centred(node, node.in(0), node.has(2) ? std::optional(node.reshape(node.in(2), {})) : std::nullopt);
+  ValueId b = centred(node, node.in(3), transposes_b ? by_row(node, 5) : by_column(node, 5));
+  if (transposes_a) a = node.swap_last_axes(a);
+  if (transposes_b) b = node.swap_last_axes(b);
+  ValueId sum = node.matmul(a, b);
+  if (node.has(6)) {
+    node.require(node.in_type(6) == DType::kI32 && node.in_rank(6) <= 2, "its third operand must be an int32 matrix");
+    sum = node.binary(PwOp::kAdd, sum, node.in(6));
+  }
+  const auto alpha = static_cast<double>(node.get_float("alpha", 1));
+  const ValueId a_scale = map(node, node.reshape(node.in(1), {}), node.in_type(1),
+                              [&](P& p, Reg x) { return p.apply(PwOp::kMul, x, p.constant(x.type, alpha)); });
+  if (node.has(7)) return node.set(0, requantized(node, sum, a_scale, node.in(4), node.in(7), node.in(8)));
+  node.set(0, scaled_sum(node, sum, a_scale, node.in(4), -1));
+}
+
+// input, weights, bias, scales of both, mask, zero points of both, past
+void q_attention(NodeContext& node) {
+  node.require(node.in_rank(0) == 3 && node.in_rank(1) == 2, "its input must have three axes and its weights two");
+  std::optional<ValueId> zero;
+  if (node.has(6)) zero = node.reshape(node.in(6), {});
+  const ValueId sum = matmul_of(node, centred(node, node.in(0), zero), centred(node, node.in(1), by_column(node, 7)));
+  const ValueId qkv = scaled_sum(node, sum, node.reshape(node.in(3), {}), *by_column(node, 4), 2);
+  set_attention(node, {.qkv = qkv, .mask = 5, .past = 8});
+}
+
+// ---- Weights of few bits
+
+// `x`, uint8 [..., n], as its fields of `bits`, lowest first: uint8 [..., n * 8 / bits].
+ValueId unpack_bits(NodeContext& node, ValueId x, int64_t bits) {
+  if (bits == 8) return x;
+  const int64_t fields = 8 / bits;
+  ir::Bytes shifts;
+  for (int64_t i = 0; i < fields; ++i) shifts.push_back(static_cast<std::byte>(i * bits));
+  const ValueId counts = node.constant(DType::kU8, {fields}, std::move(shifts));
+  Shape dims = node.dims(x);
+  const ValueId split = map(node, node.unsqueeze(x, node.rank(x)), counts, DType::kU8, [&](P& p, Reg byte, Reg shift) {
+    return p.apply(PwOp::kBitAnd, p.apply(PwOp::kShiftRight, byte, shift), p.constant_int(byte.type, (1 << bits) - 1));
+  });
+  dims.back() = dims.back() * fields;
+  return node.reshape(split, std::move(dims));
+}
+
+// The zero points of every block, [N, blocks]: packed as the weights are, one a block in the scales' type, or all the
+// middle of the range.
+ValueId zero_points(NodeContext& node, int64_t rows, int64_t blocks, int64_t bits) {
+  if (!node.has(3)) return node.scalar(node.in_type(2), static_cast<double>(int64_t{1} << (bits - 1)));
+  if (node.in_type(3) != DType::kU8) return node.reshape(node.in(3), {rows, blocks});
+  const int64_t bytes = (blocks * bits + 7) / 8;
+  return node.slice(unpack_bits(node, node.reshape(node.in(3), {rows, bytes}), bits), 1, 0, blocks);
+}
+
+// A times weights that are kept in `bits` bits, with a scale and a zero point for every block along K.
+void matmul_n_bits(NodeContext& node) {
+  const int64_t k = node.get_int("K"), n = node.get_int("N"), block = node.get_int("block_size"),
+                bits = node.get_int("bits", 4);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  node.require(k >= 1 && n >= 1 && k < kMost && n < kMost, fmt::format("weights of {} x {}", k, n));
+  node.require(block >= 16 && block < kMost && (block & (block - 1)) == 0, fmt::format("block_size is {}", block));
+  if (bits != 2 && bits != 4 && bits != 8) node.unsupported(fmt::format("weights of {} bits", bits));
+  if (node.get_int("weight_prepacked") != 0) node.unsupported("weights packed for one device; export them anew");
+  if (node.has(4)) node.unsupported("g_idx; export without reordering");
+  const DType dtype = node.in_type(2);
+  node.require(node.in_type(1) == DType::kU8, "its weights must be uint8");
+  node.require(node.in_type(0) == dtype, "its scales have another type than its input");
+  const int64_t blocks = (k + block - 1) / block;
+  const ValueId packed = node.reshape(node.in(1), {n, blocks, block * bits / 8});
+  const ValueId levels = unpack_bits(node, packed, bits);
+  const ValueId zeros = zero_points(node, n, blocks, bits);
+  const ValueId by_block = node.rank(zeros) == 0 ? zeros : node.unsqueeze(zeros, 2);
+  P program;
+  const Reg level = program.load_as(DType::kU8, class_of(dtype));
+  const Reg centred_level = program.apply(PwOp::kSub, level, program.load_as(node.dtype(by_block), class_of(dtype)));
+  program.store(program.apply(PwOp::kMul, centred_level, program.load(dtype)), dtype);
+  const ValueId scales = node.reshape(node.in(2), {n, blocks, 1});
+  const ValueId real = node.pointwise(program, {levels, by_block, scales}, dtype);
+  const ValueId weights = node.slice(node.reshape(real, {n, blocks * block}), 1, 0, k);
+  ValueId y = matmul_of(node, node.in(0), node.swap_last_axes(weights));
+  if (node.has(5)) {
+    node.require(node.in_rank(5) == 1 && node.in_type(5) == dtype, "its bias must have one axis and the input's type");
+    y = node.binary(PwOp::kAdd, y, node.in(5));
+  }
+  node.set(0, y);
+}
+
+constexpr const char* kDomain = "com.microsoft";
+
+constexpr ImporterRow kRows[] = {
+    {"DynamicQuantizeMatMul", dynamic_quantize_matmul, kDomain},
+    {"MatMulIntegerToFloat", matmul_integer_to_float, kDomain},
+    {"MatMulNBits", matmul_n_bits, kDomain},
+    {"QAttention", q_attention, kDomain},
+    {"QGemm", q_gemm, kDomain},
+    {"QLinearAdd", qlinear_binary<PwOp::kAdd>, kDomain},
+    {"QLinearAveragePool", qlinear_average_pool, kDomain},
+    {"QLinearConcat", qlinear_concat, kDomain},
+    {"QLinearGlobalAveragePool", qlinear_global_average_pool, kDomain},
+    {"QLinearLeakyRelu", qlinear_leaky_relu, kDomain},
+    {"QLinearMul", qlinear_binary<PwOp::kMul>, kDomain},
+    {"QLinearSigmoid", qlinear_sigmoid, kDomain},
+    {"QLinearWhere", qlinear_where, kDomain},
+};
+
+}  // namespace
+
+ImporterTable microsoft_quantized_importers() { return kRows; }
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,27 @@
+// What importers of quantised operators share.
+#ifndef PLANWRIGHT_BUILDER_ONNX_OPS_QUANTIZED_H_
+#define PLANWRIGHT_BUILDER_ONNX_OPS_QUANTIZED_H_
+
+#include <optional>
+
+#include "builder/onnx/node_context.h"
+
+namespace planwright::builder::importer {
+
+// Stores round(y) + zero point, clamped into `dtype`.
+void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype);
+
+// x - zero point as int32, which every product of 8-bit numbers fits.
+ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero);
+
+// An input that is a zero point or scale of a matrix, so that it broadcasts to it: on the left it belongs to the rows,
+// on the right to the columns.
+std::optional<ValueId> by_row(NodeContext& node, int input);
+std::optional<ValueId> by_column(NodeContext& node, int input);
+
+// sum * (scale_a * scale_b / scale_y), rounded, plus the zero point, in whose type it is.
+ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId y_scale, ValueId y_zero);
+
+}  // namespace planwright::builder::importer
+
+#endif  // PLANWRIGHT_BUILDER_ONNX_OPS_QUANTIZED_H_
