@@ -4,7 +4,7 @@
 //   pw::Engine engine("model.engine");
 //   pw::Context context(engine);
 //   context.set_input_shape("x", {1, 3, 224, 224});
-//   context.bind("x", input.data(), input.size() * sizeof(float));
+//   context.bind_input("x", input.data(), input.size() * sizeof(float));
 //   context.bind("y", output.data(), output.size() * sizeof(float));
 //   context.run();
 #ifndef PLANWRIGHT_PLANWRIGHT_HPP_
@@ -74,6 +74,9 @@ class Context {
     pw_context* context = nullptr;
     require(pw_context_create(engine.get(), options, &context));
     context_.reset(context);
+    for (const pw_binding& binding : engine.bindings()) {
+      if (binding.is_input != 0) inputs_.emplace_back(binding.name);
+    }
   }
 
   pw_context* get() const { return context_.get(); }
@@ -102,6 +105,12 @@ class Context {
     require(pw_context_bind(get(), name.c_str(), data, bytes));
   }
 
+  // The same for an input, which may be constant: run() only reads it. Throws Failure(PW_INVALID) for an output.
+  void bind_input(const std::string& name, const void* data, size_t bytes) {
+    if (!is_input(name)) throw Failure(PW_INVALID, name + " is no input: bind it to memory that may be written");
+    bind(name, const_cast<void*>(data), bytes);
+  }
+
   void run() { require(pw_context_run(get())); }
 
   pw_context_info info() const {
@@ -112,10 +121,18 @@ class Context {
   }
 
  private:
+  bool is_input(const std::string& name) const {
+    for (const std::string& input : inputs_) {
+      if (input == name) return true;
+    }
+    return false;
+  }
+
   struct Destroy {
     void operator()(pw_context* context) const { pw_context_destroy(context); }
   };
   std::unique_ptr<pw_context, Destroy> context_;
+  std::vector<std::string> inputs_;
 };
 
 }  // namespace pw
