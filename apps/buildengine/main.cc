@@ -32,6 +32,8 @@ void check_paths(const std::vector<NamedFile>& read, const EngineOptions& option
   check_files(read, {{"--saveEngine", options.save_engine},
                      {"--timingCacheFile", options.search.timing_cache_path},
                      {"--exportLayerInfo", options.export_layer_info}});
+  // Unlike a report, an engine cannot go to a device or pipe.
+  if (!options.save_engine.empty()) throw_if_error(planfmt::check_writable(options.save_engine), "--saveEngine: ");
 }
 
 // The same for files that the model turns out to read.
@@ -110,6 +112,15 @@ void check_arena(const builder::BuildResult& built, const EngineOptions& options
   }
 }
 
+// Of all inputs and outputs at their largest.
+uint64_t binding_bytes(const planfmt::ProgramModel& program) {
+  uint64_t bytes = 0;
+  for (const planfmt::StorageModel& storage : program.storages) {
+    if (storage.kind == planfmt::StorageKind::kBinding) bytes += storage.size;
+  }
+  return bytes;
+}
+
 // What the user should know of the result, beyond its report.
 void warn_of_result(const builder::BuildResult& built, Progress& progress) {
   for (const std::string& text : built.search.excluded) progress.warn("tactic excluded: " + text);
@@ -121,11 +132,12 @@ void warn_of_result(const builder::BuildResult& built, Progress& progress) {
       progress.warn(fmt::format("{}{} of {} layers run on reference kernels (first: {}): slow", profile,
                                 stats.on_reference.size(), stats.steps, stats.on_reference.front()));
     }
-    if (static_cast<double>(stats.arena_bytes) > memory) {
+    const double needed = static_cast<double>(stats.arena_bytes + binding_bytes(built.plan.programs[i]));
+    if (needed > memory) {
       progress.warn(
-          fmt::format("{}the arena of {:.0f} MiB is more than this machine's memory, {:.0f} MiB: use smaller "
-                      "max shapes",
-                      profile, static_cast<double>(stats.arena_bytes) / kMib, memory / kMib));
+          fmt::format("{}a context's arena and bindings may take {:.0f} MiB, and this machine has {:.0f}: use "
+                      "smaller max shapes",
+                      profile, needed / kMib, memory / kMib));
     }
   }
 }

@@ -43,9 +43,9 @@ std::string range_text(int64_t min, int64_t max) {
 
 // Says which axis or value of which input the profile does not hold.
 [[noreturn]] void throw_not_held(const ProfileRanges& profile, size_t index, size_t profiles, const RunShapes& given) {
-  const std::string which = profiles == 1 ? "" : fmt::format(" in profile {}", index);
-  const std::string end = profiles > 1 && given.profile < 0 ? ", and no other profile holds them all" : "";
-  const auto refuse = [&](const std::string& what) { throw Error(StatusCode::kInvalid, what + end); };
+  const std::string where = profiles == 1 ? "in the engine" : fmt::format("in profile {}", index);
+  const std::string end = profiles > 1 && given.profile < 0 ? "; no other profile holds everything given either" : "";
+  const auto refuse = [](const std::string& what) { throw Error(StatusCode::kInvalid, what); };
   for (const auto& [name, dims] : given.dims) {
     const InputRange& range = profile.at(name);
     if (dims.size() != range.min.size()) {
@@ -54,17 +54,16 @@ std::string range_text(int64_t min, int64_t max) {
     }
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       if (dims[axis] >= range.min[axis] && dims[axis] <= range.max[axis]) continue;
-      refuse(fmt::format("input '{}' cannot be {}: axis {} {} in the engine{}, and {} does not fit", name,
-                         format_dims(dims), axis, range_text(range.min[axis], range.max[axis]), which, dims[axis]));
+      refuse(fmt::format("input '{}' cannot be {}: axis {} {} {}{}", name, format_dims(dims), axis,
+                         range_text(range.min[axis], range.max[axis]), where, end));
     }
   }
   for (const auto& [name, values] : given.values) {
     const InputRange& range = profile.at(name);
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] >= range.value_min[i] && values[i] <= range.value_max[i]) continue;
-      refuse(fmt::format("shape input '{}' cannot be {}: value {} {} in the engine{}, and {} does not fit", name,
-                         format_values(values), i, range_text(range.value_min[i], range.value_max[i]), which,
-                         values[i]));
+      refuse(fmt::format("shape input '{}' cannot be {}: value {} {} {}{}", name, format_values(values), i,
+                         range_text(range.value_min[i], range.value_max[i]), where, end));
     }
   }
   throw Error(StatusCode::kInvalid, "no profile of the engine holds these shapes together");

@@ -79,7 +79,7 @@ TEST_F(ShapeInputs, AValueOutsideTheProfileIsNamed) {
   build({"shape:1x2", "shape:6x2"});
   const builder::Failure failure = builder::failure_of([&] { run("shape:7x2"); });
   EXPECT_EQ(failure.code, StatusCode::kInvalid);
-  EXPECT_THAT(failure.message, HasSubstr("shape input 'shape' cannot be 7x2: value 0 goes from 1 to 6"));
+  EXPECT_THAT(failure.message, HasSubstr("shape input 'shape' cannot be 7x2: value 0 goes from 1 to 6 in the engine"));
 }
 
 TEST_F(ShapeInputs, GivenDataIsReadForItsValues) {
