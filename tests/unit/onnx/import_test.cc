@@ -122,6 +122,15 @@ TEST(ImportShapeInputs, AreIntegersWhoseValuesDecideShapes) {
   EXPECT_THAT(shape_inputs(model), ElementsAre("s", "t"));
 }
 
+TEST(ImportShapeInputs, AreFoundInBranchesAndInWhatChoosesThem) {
+  const OnnxModel model = model_of(
+      13,
+      "(float[2] x, int64 rate, int64[2] s) => (float[a, b] y) <int64 wanted = {16}> { c = Equal(rate, wanted) "
+      "y = If(c) <then_branch = g1 () => (float[d, e] t) { t = Expand(x, s) }, "
+      "else_branch = g2 () => (float[2] u) { u = Relu(x) }> }");
+  EXPECT_THAT(shape_inputs(model), ElementsAre("rate", "s"));
+}
+
 TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
   const OnnxModel model = model_of(
       13,
