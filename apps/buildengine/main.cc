@@ -142,18 +142,16 @@ void warn_of_result(const builder::BuildResult& built, Progress& progress) {
   }
 }
 
-// What the loader says of the finished engine before it gets its name. Its words are in this thread's last_error, for
-// the loader here is not a shared library.
+// The loader's verdict on the finished engine, before it gets its name.
 Status try_to_open(const std::string& path) {
   pw_engine* engine = nullptr;
-  const int status = pw_engine_open(path.c_str(), nullptr, &engine);
+  const auto code = static_cast<StatusCode>(pw_engine_open(path.c_str(), nullptr, &engine));
   pw_engine_close(engine);
-  if (status == PW_OK) return kOkStatus;
+  if (code == StatusCode::kOk) return kOkStatus;
+  const bool is_outside = code == StatusCode::kIo || code == StatusCode::kResource;
   const std::string words = pw_last_error();
-  return error(static_cast<StatusCode>(status),
-               "a fault of Planwright itself, please report it: the engine built "
-               "cannot be opened: %s",
-               words.c_str());
+  return error(code, "%sthe engine built cannot be opened: %s",
+               is_outside ? "" : "a fault of Planwright itself, please report it: ", words.c_str());
 }
 
 int run_main(int argc, char** argv) {
