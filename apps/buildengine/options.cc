@@ -160,7 +160,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
   app.add_option("--saveEngine", options.save_engine, "where the engine goes");
   for (const auto& [flag, help] :
-       {std::pair("--shapes", "static shapes, name:1x3x224x224,..."),
+       {std::pair("--shapes", "static shapes, name:1x3x224x224,... (of a shape input: its values)"),
         std::pair("--minShapes", "least shapes of the profile"), std::pair("--optShapes", "shapes to tune for"),
         std::pair("--maxShapes", "largest shapes of the profile")}) {
     app.add_option(flag, ignored_by_cli, help)->expected(1)->take_all();

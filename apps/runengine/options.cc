@@ -65,7 +65,8 @@ std::optional<RunOptions> parse_run_options(int argc, char** argv) {
                "runengine");
   app.set_version_flag("--version", std::string("runengine ") + pw_version());
   app.add_option("--loadEngine", options.engine, "the engine file")->required();
-  app.add_option("--shapes", shapes, "input shapes, name:1x3x224x224,... (default: the profile's opt)");
+  app.add_option("--shapes", shapes,
+                 "input shapes, name:1x3x224x224,..., and values of shape inputs (default: the profile's opt)");
   app.add_option("--useProfile,--useOptimizationProfile", inference.profile,
                  "profile to use (default: the tightest that holds the shapes)")
       ->check(whole_number(0));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/loaded.h"
-#include "tests/support/small_plan.h"
+#include "tests/support/prefix_plan.h"
 
 namespace planwright {
 namespace {
@@ -12,31 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::Loaded;
 using tests::PlanBuilder;
-
-// y[k] = relu of the first k of x[4], k from 1 to 3 being the one element of int64 input `count` (of the step `copied`
-// that copies it, if `by_step`).
-PlanBuilder prefix_plan(bool by_step, int64_t max = 3) {
-  PlanBuilder b;
-  const uint32_t one = b.constant(1), four = b.constant(4), zero = b.constant(0);
-  const uint32_t k = b.symbol(1, 0, 1, max);
-  b.plan.symbols[0].origin = by_step ? 2 : 1;
-  b.input("x", DType::kF32, {four}, {4}, {4}, {4});
-  const int32_t count = b.input("count", DType::kI64, {one}, {1}, {1}, {1});
-  if (!by_step) {
-    b.plan.profiles[0].inputs[1].value_min = {1};
-    b.plan.profiles[0].inputs[1].value_opt = {2};
-    b.plan.profiles[0].inputs[1].value_max = {max};
-  }
-  const int32_t y = b.output("y", DType::kF32, {k});
-  b.program().storages[b.program().tensors[static_cast<size_t>(y)].storage].size = static_cast<uint64_t>(max) * 4;
-  if (by_step) {
-    const int32_t copied = b.dense(b.arena(8), DType::kI64, {one}, "copied");
-    b.step("reference_copy", OpKind::kCopy, {count}, {copied}, "copy").results = {{0, 0, 0}};
-  }
-  b.program().tensors.push_back({0, DType::kF32, {k}, {one}, zero, "prefix"});
-  b.relu(static_cast<int32_t>(b.program().tensors.size()) - 1, y, "relu");
-  return b;
-}
+using tests::prefix_plan;
 
 class Prefix : public testing::TestWithParam<bool> {
  protected:
@@ -82,7 +58,7 @@ TEST_P(Prefix, ABufferTooSmallForTheShapeIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, Prefix, testing::Bool(),
-                         [](const auto& info) { return info.param ? "OfAStep" : "OfAnInput"; });
+                         [](const auto& named) { return named.param ? "OfAStep" : "OfAnInput"; });
 
 TEST(InputValues, AreCheckedAgainstTheProfile) {
   Loaded loaded(prefix_plan(false).plan);
