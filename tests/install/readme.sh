@@ -42,4 +42,16 @@ expect_missing "$work/app/app"
 for program in buildengine runengine; do
   "$prefix/bin/$program" --version | grep "^$program " >/dev/null || fail "the installed $program does not start"
 done
+
+# Every flag is described, and the tactic sources are those there are.
+for program in buildengine runengine; do
+  for flag in $("$prefix/bin/$program" --help | grep -oE '^ +(-h,)?--[A-Za-z]+(,--[A-Za-z]+)*' | grep -oE -- '--[A-Za-z]+'); do
+    grep -qE -- "$flag([^A-Za-z]|\$)" "$source/README.md" || fail "README.md does not mention $program's $flag"
+  done
+done
+sources() { tr ',' '\n' | sed 's/[` ]//g' | grep -vx reference | sort; }
+grep -F -- '| `--tacticSources=' "$source/README.md" | sed -E 's/.*off and on: ([^;]*);.*/\1/' | sources >"$work/told"
+{ "$prefix/bin/buildengine" --onnx=x --saveEngine=y --tacticSources=-nothing 2>&1 || true; } |
+  sed -nE 's/.*there are: //p' | sources >"$work/had"
+diff "$work/told" "$work/had" >"$work/diff" || fail "README.md's tactic sources differ (<: told, >: there): $(cat "$work/diff")"
 finish
