@@ -48,6 +48,7 @@ int32_t index_input(OpKind op) {
     case OpKind::kScatterElements:
     case OpKind::kScatterND:
     case OpKind::kReverseSequence: return 1;
+    case OpKind::kRoiAlign: return 2;
     case OpKind::kRnn: return 4;  // sequence lengths
     default: return -1;
   }

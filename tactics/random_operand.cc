@@ -100,6 +100,12 @@ void fill_tuples(const TensorView& view, const TensorView& data, int first, int6
   });
 }
 
+void fill_leaves(const TensorView& view) {
+  for_each_element(view, [&](const int64_t* index, int64_t offset) {
+    store_integer(view, offset, index[1] == 0 ? static_cast<int64_t>(TreeMode::kLeaf) : 0);
+  });
+}
+
 template <typename T>
 const T& params_of(const StepSpec& spec) {
   return *reinterpret_cast<const T*>(spec.params.data());
@@ -132,6 +138,13 @@ void fill_operand(const StepSpec& spec, int index, const TensorView& view, uint6
       break;
     case OpKind::kScatterND:
       if (is_own_second) return fill_tuples(view, spec.inputs[0].view, 0, 1);
+      break;
+    case OpKind::kTreeEnsemble:  // trees of one leaf, which gives nothing
+      if (index == 2) return fill_leaves(view);
+      if (index == 1 || index == 5) return fill_with(view, 0);
+      break;
+    case OpKind::kRoiAlign:
+      if (index == 2) return fill_below(view, dims_of_input(0)[0], random);
       break;
     case OpKind::kOneHot:
       if (index == 0 && !is_float(view.dtype)) {

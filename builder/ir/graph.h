@@ -63,7 +63,8 @@ using Params =
                  SoftmaxParams, LayerNormParams, GroupNormParams, LrnParams, CumulativeParams, AttentionParams,
                  GatherParams, GatherElementsParams, GatherNDParams, ScatterElementsParams, ScatterNDParams, TopKParams,
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
-                 ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams>;
+                 ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams, TreeEnsembleParams, GridSampleParams,
+                 RoiAlignParams, DeformConvParams, RandomParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);

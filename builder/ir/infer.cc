@@ -47,6 +47,12 @@ class Inference {
       case OpKind::kCopy: return like_input();
       case OpKind::kReverseSequence: return like_input(2);
       case OpKind::kRnn: return rnn();
+      case OpKind::kTreeEnsemble: return {tree_ensemble()};
+      case OpKind::kGridSample: return {grid_sample()};
+      case OpKind::kRoiAlign: return {roi_align()};
+      case OpKind::kDeformConv: return deform_conv();
+      case OpKind::kDet: return {det()};
+      case OpKind::kRandom:
       case OpKind::kResize:
       case OpKind::kReshape:
       case OpKind::kSlice:
@@ -296,6 +302,71 @@ class Inference {
     return out;
   }
 
+  void require_exact_rank(int input, size_t rank) const {
+    require(dims(input).size() == rank,
+            fmt::format("operand {} has shape {}, it needs {} axes", input, to_string(dims(input)), rank));
+  }
+
+  Shape tree_ensemble() const {
+    const auto& params = node_.as<TreeEnsembleParams>();
+    for (const int input : {0, 2}) require_exact_rank(input, 2);
+    for (const int input : {1, 3, 4, 5, 6}) require_exact_rank(input, 1);
+    match(dims(2)[1], kTreeNodeColumns, "the numbers of a node");
+    match(dims(5)[0], dims(6)[0], "votes and their weights");
+    require(params.targets >= 1, fmt::format("{} targets", params.targets));
+    return {dims(0)[0], params.targets};
+  }
+
+  Shape grid_sample() const {
+    const Shape &x = dims(0), &grid = dims(1);
+    require(x.size() >= 3 && x.size() <= kMaxSpatial + 2 && grid.size() == x.size(),
+            fmt::format("a grid {} does not fit an image {}", to_string(grid), to_string(x)));
+    match(x[0], grid[0], "batches of images and grids");
+    match(grid.back(), x.size() - 2, "the coordinates of a point");
+    Shape out{x[0], x[1]};
+    out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
+    return out;
+  }
+
+  Shape roi_align() const {
+    const auto& params = node_.as<RoiAlignParams>();
+    require_exact_rank(0, 4);
+    require_exact_rank(1, 2);
+    require_exact_rank(2, 1);
+    match(dims(1)[1], 4, "the corners of a region");
+    match(dims(1)[0], dims(2)[0], "regions and their batch indices");
+    require(params.height >= 1 && params.width >= 1, fmt::format("{} x {} cells", params.height, params.width));
+    return {dims(1)[0], dims(0)[1], params.height, params.width};
+  }
+
+  Dims deform_conv() const {
+    const auto& params = node_.as<DeformConvParams>();
+    for (int input = 0; input < 3; ++input) require_exact_rank(input, 4);
+    if (has(3)) require_exact_rank(3, 4);
+    require(params.group >= 1 && params.offset_group >= 1,
+            fmt::format("{} groups, {} of offsets", params.group, params.offset_group));
+    match(dims(0)[1], dims(1)[1] * params.group, "the input's channels and the weights'");
+    require(proven_divisible(dims(1)[0], params.group) && proven_divisible(dims(0)[1], params.offset_group),
+            "groups do not divide the channels");
+    const Shape &x = dims(0), &w = dims(1), &offset = dims(2);
+    const Dim points = w[2] * w[3] * params.offset_group;
+    match(offset[0], x[0], "batches of images and offsets");
+    match(offset[1], points * 2, "offsets of a point");
+    if (has(3)) {
+      match(dims(3)[0], x[0], "batches of images and masks");
+      match(dims(3)[1], points, "masks of a point");
+      for (const size_t i : {size_t{2}, size_t{3}}) match(dims(3)[i], offset[i], "offsets and masks");
+    }
+    return {Shape{x[0], w[0], offset[2], offset[3]}};
+  }
+
+  Shape det() const {
+    require_rank(0, 2);
+    const Shape& x = dims(0);
+    match(x[x.size() - 2], x.back(), "the rows and columns of a matrix");
+    return Shape(x.begin(), x.end() - 2);
+  }
+
   const Graph& graph_;
   const Node& node_;
   std::vector<Guard>* guards_;
@@ -340,6 +411,8 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
   const auto type_of = [&](size_t input) { return graph.value(node.inputs.at(input)).dtype; };
   switch (node.kind) {
     case OpKind::kPointwise:
+    case OpKind::kTreeEnsemble:
+    case OpKind::kRandom:
     case OpKind::kFill: return types;
     case OpKind::kMatMul:
     case OpKind::kConv:

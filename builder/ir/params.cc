@@ -13,6 +13,7 @@ Params default_params(OpKind kind) {
     case OpKind::kExpand:
     case OpKind::kTile:
     case OpKind::kCopy:
+    case OpKind::kDet:
     case OpKind::kRange: return NoParams{};
     case OpKind::kConv: return ConvParams{};
     case OpKind::kConvTranspose: return ConvTransposeParams{};
@@ -42,6 +43,11 @@ Params default_params(OpKind kind) {
     case OpKind::kFill: return FillParams{};
     case OpKind::kRnn: return RnnParams{};
     case OpKind::kShapeValues: return ShapeValuesParams{};
+    case OpKind::kTreeEnsemble: return TreeEnsembleParams{};
+    case OpKind::kGridSample: return GridSampleParams{};
+    case OpKind::kRoiAlign: return RoiAlignParams{};
+    case OpKind::kDeformConv: return DeformConvParams{};
+    case OpKind::kRandom: return RandomParams{};
   }
   return NoParams{};
 }

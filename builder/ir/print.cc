@@ -133,6 +133,27 @@ struct Attributes {
   }
 
   std::string operator()(const ShapeValuesParams&) const { return ""; }
+  std::string operator()(const TreeEnsembleParams& p) const {
+    return fmt::format("{} targets={}", pick({"sum", "average", "min", "max"}, static_cast<int>(p.aggregate)),
+                       p.targets);
+  }
+  std::string operator()(const GridSampleParams& p) const {
+    return fmt::format("{} {}{}", pick({"nearest", "linear", "cubic"}, static_cast<int>(p.mode)),
+                       pick({"zeros", "border", "reflection"}, static_cast<int>(p.padding)),
+                       p.align_corners != 0 ? " align_corners" : "");
+  }
+  std::string operator()(const RoiAlignParams& p) const {
+    return fmt::format("{} {}x{} samples={} scale={}{}", pick({"average", "max"}, static_cast<int>(p.mode)), p.height,
+                       p.width, p.sampling_ratio, p.spatial_scale, p.half_pixel != 0 ? " half_pixel" : "");
+  }
+  std::string operator()(const DeformConvParams& p) const {
+    return fmt::format("group={} offset_group={} stride={},{} dilation={},{}", p.group, p.offset_group, p.stride[0],
+                       p.stride[1], p.dilation[0], p.dilation[1]);
+  }
+  std::string operator()(const RandomParams& p) const {
+    return fmt::format("{} seed={} shift={} scale={}", pick({"uniform", "normal"}, static_cast<int>(p.kind)), p.seed,
+                       p.shift, p.scale);
+  }
 
   static std::string reduction(ScatterReduction kind) {
     return pick({"", " add", " mul", " max", " min"}, static_cast<int>(kind));

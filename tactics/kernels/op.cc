@@ -51,6 +51,12 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"Range", {2, 2, 1, 1}, kNoParams},
     {"Rnn", {3, 8, 1, 3}, sizeof(RnnParams)},
     {"ShapeValues", {0, 0, 1, 1}, sizeof(ShapeValuesParams)},
+    {"TreeEnsemble", {7, 7, 1, 1}, sizeof(TreeEnsembleParams)},
+    {"GridSample", {2, 2, 1, 1}, sizeof(GridSampleParams)},
+    {"RoiAlign", {3, 3, 1, 1}, sizeof(RoiAlignParams)},
+    {"DeformConv", {3, 4, 1, 1}, sizeof(DeformConvParams)},
+    {"Det", {1, 1, 1, 1}, kNoParams},
+    {"Random", {0, 0, 1, 1}, sizeof(RandomParams)},
 };
 
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.
@@ -72,6 +78,7 @@ int scalar_count_of(OpKind kind, const void* params, int rank) {
     case OpKind::kSlice:
     case OpKind::kPad: return 2 * rank;
     case OpKind::kTrilu: return 1;
+    case OpKind::kDeformConv: return 2;
     case OpKind::kShapeValues: return static_cast<const ShapeValuesParams*>(params)->count;
     default: return 0;
   }

@@ -62,9 +62,17 @@ enum class OpKind : uint8_t {
 
   // ---- Sources, continued.
   kShapeValues,  // -> Y: int64[count] or a scalar, the step's scalars: shape arithmetic that the model uses as data
+
+  // ---- Added since, of any kind.
+  kTreeEnsemble,  // X[N,F] roots[T] nodes[M,columns] splits[] members[] votes[V] weights[V] -> [N,targets]
+  kGridSample,    // X[N,C,spatial] grid[N,spatial out,axes] -> [N,C,spatial out]
+  kRoiAlign,      // X[N,C,H,W] regions[R,4] batch_indices[R] -> [R,C,height,width]
+  kDeformConv,    // X[N,C,H,W] W[M,C/group,kernel] offsets (mask, optional) -> [N,M,spatial out]
+  kDet,           // X[...,M,M] -> [...]
+  kRandom,        // -> Y: random numbers
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kShapeValues) + 1;
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRandom) + 1;
 
 constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount; }
 

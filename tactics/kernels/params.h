@@ -15,7 +15,7 @@ namespace planwright {
 
 inline constexpr int kMaxSpatial = 3;  // 1-, 2- and 3-D convolution, pooling, resize of images
 
-struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kRange, kPointwise
+struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kRange, kDet, kPointwise
 
 // scalars: pad_begin[spatial]. What lies past the input at the end is implied by the output's dims.
 struct ConvParams {
@@ -238,11 +238,74 @@ struct ShapeValuesParams {
   int32_t count = 0;
 };
 
+// ---- Trees. Numbers of modes are in the engine file.
+enum class TreeMode : int32_t {
+  kLessEqual = 0,  // x <= split: on to `yes`, else to `no`
+  kLess,
+  kGreaterEqual,
+  kGreater,
+  kEqual,
+  kNotEqual,
+  kMember,   // x is one of members [begin, end)
+  kLeaf,     // gives votes [begin, end)
+  kUnknown,  // any other number
+};
+// A row of the nodes: mode, feature, yes, no, begin, end, missing_is_yes. `yes` and `no` are rows further on. A node
+// that compares has its split at `begin`. Votes are targets; each adds the weight at its place.
+inline constexpr int kTreeNodeColumns = 7;
+enum class TreeAggregate : int32_t { kSum = 0, kAverage, kMin, kMax };
+struct TreeEnsembleParams {
+  TreeAggregate aggregate = TreeAggregate::kSum;
+  int32_t targets = 1;
+};
+
+// ---- Images read between their pixels
+enum class GridSampleMode : int32_t { kNearest = 0, kLinear, kCubic };
+enum class GridSamplePadding : int32_t { kZeros = 0, kBorder, kReflection };
+struct GridSampleParams {
+  GridSampleMode mode = GridSampleMode::kLinear;
+  GridSamplePadding padding = GridSamplePadding::kZeros;
+  int32_t align_corners = 0;
+};
+
+inline constexpr int kMaxSamplingRatio = 256;
+enum class RoiAlignMode : int32_t { kAverage = 0, kMax };
+struct RoiAlignParams {
+  RoiAlignMode mode = RoiAlignMode::kAverage;
+  int32_t height = 1, width = 1;  // cells of a region
+  int32_t sampling_ratio = 0;     // samples of a cell along each axis; 0: as many as it has pixels
+  float spatial_scale = 1.0f;
+  int32_t half_pixel = 1;  // pixel centres lie at .5
+};
+
+// scalars: pad_begin[2]. Offsets are [N, 2 * offset_group * kernel, out], row before column; the mask has half as many.
+struct DeformConvParams {
+  int32_t group = 1;
+  int32_t offset_group = 1;
+  int32_t stride[2] = {1, 1};
+  int32_t dilation[2] = {1, 1};
+};
+
+// Larger matrices than a stack of scratch memory is worth are refused.
+inline constexpr int kMaxDetSize = 4096;
+
+// shift + scale * r for every element, r uniform in [0, 1) or normal. The numbers follow from the seed and the
+// element's place alone (reference/random.cc).
+enum class RandomKind : int32_t { kUniform = 0, kNormal };
+struct RandomParams {
+  RandomKind kind = RandomKind::kUniform;
+  int32_t reserved = 0;
+  uint64_t seed = 0;
+  double shift = 0;
+  double scale = 1;
+};
+
 // Bytes of the operator's params struct; 0 for NoParams.
 uint32_t params_size_of(OpKind kind);
 
 // How many scalars the operator takes at this rank of its first input (spatial for windows).
-// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; ShapeValues: count; others 0.
+// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; DeformConv: 2; ShapeValues: count; others
+// 0.
 int scalar_count_of(OpKind kind, const void* params, int rank);
 
 }  // namespace planwright

@@ -535,6 +535,114 @@ KernelCase shape_values(Maker& make) {
       .with_scalars(values);
 }
 
+// A forest whose links lead on, except for one in eight.
+KernelCase tree_ensemble(Maker& make) {
+  const int64_t count = make.between(1, 8), features = make.between(1, 4), votes = make.between(0, 4);
+  const int64_t members = make.between(0, 3), targets = make.between(1, 3);
+  const bool broken = make.chance(8);
+  std::vector<double> nodes, roots;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool leaf = i + 1 == count || make.chance(3);
+    const int64_t list = leaf ? votes : members, begin = make.between(0, list), end = make.between(begin, list);
+    const int64_t mode = leaf ? static_cast<int64_t>(TreeMode::kLeaf) : make.between(0, 6);
+    const auto link = [&] {
+      return broken ? make.between(-2, 9) : make.between(std::min(i + 1, count - 1), count - 1);
+    };
+    const bool compares = mode < static_cast<int64_t>(TreeMode::kMember);
+    for (const int64_t number : {mode, make.between(0, features - 1), link(), link(),
+                                 compares ? make.between(0, count - 1) : begin, end, make.between(0, 1)}) {
+      nodes.push_back(static_cast<double>(number));
+    }
+  }
+  for (int64_t i = make.between(0, 3); i > 0; --i) roots.push_back(static_cast<double>(make.between(0, count - 1)));
+  std::vector<double> targets_of_votes;
+  for (int64_t i = 0; i < votes; ++i) targets_of_votes.push_back(static_cast<double>(make.between(0, targets - 1)));
+  const int64_t rows = make.dim();
+  TreeEnsembleParams params;
+  params.aggregate = static_cast<TreeAggregate>(make.between(0, 3));
+  params.targets = static_cast<int32_t>(targets);
+  const auto i64 = [](const Dims& dims, const std::vector<double>& list) {
+    return TestTensor::of(DType::kI64, dims, list);
+  };
+  return KernelCase::of(OpKind::kTreeEnsemble,
+                        {make.tensor(make.any_type(), {rows, features}),
+                         i64({static_cast<int64_t>(roots.size())}, roots), i64({count, kTreeNodeColumns}, nodes),
+                         make.tensor(make.float_type(), {count}), make.tensor(make.float_type(), {members}),
+                         i64({votes}, targets_of_votes), make.tensor(make.float_type(), {votes})},
+                        {make.output(make.float_type(), {rows, targets})})
+      .with(params);
+}
+
+KernelCase grid_sample(Maker& make) {
+  const Maker::Windows w = make.windows();
+  GridSampleParams params;
+  params.mode = static_cast<GridSampleMode>(make.between(0, 2));
+  params.padding = static_cast<GridSamplePadding>(make.between(0, 2));
+  params.align_corners = make.flag();
+  const int64_t batch = make.dim(), channels = make.dim();
+  Dims grid = joined({batch}, w.output);
+  grid.push_back(w.spatial);
+  const DType type = make.any_type();
+  return KernelCase::of(OpKind::kGridSample,
+                        {make.tensor(type, joined({batch, channels}, w.input)), make.tensor(make.float_type(), grid)},
+                        {make.output(type, joined({batch, channels}, w.output))})
+      .with(params);
+}
+
+KernelCase roi_align(Maker& make) {
+  RoiAlignParams params;
+  params.mode = static_cast<RoiAlignMode>(make.between(0, 1));
+  params.height = static_cast<int32_t>(make.between(1, 3));
+  params.width = static_cast<int32_t>(make.between(1, 3));
+  params.sampling_ratio = static_cast<int32_t>(make.between(0, 3));
+  params.spatial_scale = make.chance(2) ? 1.0f : 0.5f;
+  params.half_pixel = make.flag();
+  const int64_t batch = make.between(1, 3), channels = make.dim(), regions = make.dim();
+  const DType type = make.float_type();
+  return KernelCase::of(OpKind::kRoiAlign,
+                        {make.tensor(type, {batch, channels, make.between(1, 6), make.between(1, 6)}),
+                         make.tensor(make.float_type(), {regions, 4}), make.indices({regions}, batch)},
+                        {make.output(type, {regions, channels, params.height, params.width})})
+      .with(params);
+}
+
+KernelCase deform_conv(Maker& make) {
+  DeformConvParams params;
+  params.group = static_cast<int32_t>(make.between(1, 2));
+  params.offset_group = static_cast<int32_t>(make.between(1, 2));
+  for (int i = 0; i < 2; ++i) {
+    params.stride[i] = static_cast<int32_t>(make.between(1, 2));
+    params.dilation[i] = static_cast<int32_t>(make.between(1, 2));
+  }
+  const int64_t batch = make.dim(), in = make.between(0, 2) * params.offset_group, out = make.between(1, 2);
+  const int64_t h = make.between(1, 3), w = make.between(1, 3), rows = make.dim(), columns = make.dim();
+  const int64_t points = params.offset_group * h * w;
+  const DType type = make.float_type();
+  std::vector<TestTensor> inputs = {make.tensor(type, {batch, in * params.group, make.dim(), make.dim()}),
+                                    make.tensor(type, {out * params.group, in, h, w}),
+                                    make.tensor(type, {batch, 2 * points, rows, columns})};
+  if (make.chance(2)) inputs.push_back(make.tensor(type, {batch, points, rows, columns}));
+  return KernelCase::of(OpKind::kDeformConv, inputs, {make.output(type, {batch, out * params.group, rows, columns})})
+      .with(params)
+      .with_scalars({make.between(-1, 2), make.between(-1, 2)});
+}
+
+KernelCase det(Maker& make) {
+  const Dims batch = make.dims(0, 2);
+  Dims x = batch;
+  x.insert(x.end(), 2, make.dim());
+  const DType type = make.float_type();
+  return KernelCase::of(OpKind::kDet, {make.tensor(type, x)}, {make.output(type, batch)});
+}
+
+KernelCase random_numbers(Maker& make, Rng& rng) {
+  RandomParams params;
+  params.kind = static_cast<RandomKind>(make.between(0, 1));
+  params.seed = rng();
+  params.scale = static_cast<double>(make.between(1, 4));
+  return KernelCase::of(OpKind::kRandom, {}, {make.output(make.float_type(), make.dims(0, 4))}).with(params);
+}
+
 }  // namespace
 
 KernelCase random_case(OpKind op, Rng& rng) {
@@ -575,6 +683,12 @@ KernelCase random_case(OpKind op, Rng& rng) {
     case OpKind::kRange: return range(make);
     case OpKind::kRnn: return rnn(make);
     case OpKind::kShapeValues: return shape_values(make);
+    case OpKind::kTreeEnsemble: return tree_ensemble(make);
+    case OpKind::kGridSample: return grid_sample(make);
+    case OpKind::kRoiAlign: return roi_align(make);
+    case OpKind::kDeformConv: return deform_conv(make);
+    case OpKind::kDet: return det(make);
+    case OpKind::kRandom: return random_numbers(make, rng);
   }
   return {};
 }

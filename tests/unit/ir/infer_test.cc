@@ -128,6 +128,23 @@ TEST_F(InferTest, Recurrent) {
   EXPECT_EQ(infer(OpKind::kRnn, {x, w, r}, params, 3), "[h, 2, n, 20][2, n, 20][2, n, 20]");
 }
 
+TEST_F(InferTest, ForestsAndRegions) {
+  const ValueId x = input("x", {n_, 10}), roots = input("roots", {3}), nodes = input("nodes", {9, 7}),
+                list = input("list", {5});
+  EXPECT_EQ(infer(OpKind::kTreeEnsemble, {x, roots, nodes, list, list, list, list}, TreeEnsembleParams{{}, 2}),
+            "[n, 2]");
+  const ValueId image = input("image", {n_, 3, h_, 20}), grid = input("grid", {n_, h_, 7, 2});
+  EXPECT_EQ(infer(OpKind::kGridSample, {image, grid}, GridSampleParams{}), "[n, 3, h, 7]");
+  RoiAlignParams cells;
+  cells.height = 2;
+  cells.width = 3;
+  const ValueId regions = input("regions", {h_, 4}), batches = input("batches", {h_}, DType::kI64);
+  EXPECT_EQ(infer(OpKind::kRoiAlign, {image, regions, batches}, cells), "[h, 3, 2, 3]");
+  const ValueId weights = input("weights", {8, 3, 3, 3}), offsets = input("offsets", {n_, 18, h_, 18});
+  EXPECT_EQ(infer(OpKind::kDeformConv, {image, weights, offsets}, DeformConvParams{}), "[n, 8, h, 18]");
+  EXPECT_EQ(infer(OpKind::kDet, {input("matrices", {n_, 4, 4})}, NoParams{}), "[n]");
+}
+
 TEST_F(InferTest, Types) {
   const ValueId x = input("x", {4}), i = input("i", {4}, DType::kI32);
   const ValueId y = graph.add_value("y", DType::kF32, {4}).id, z = graph.add_value("z", DType::kI64, {4}).id;
