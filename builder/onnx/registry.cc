@@ -26,7 +26,10 @@ std::unordered_map<std::string, ImportFunction> make_index() {
                                     microsoft_importers(),
                                     microsoft_attention_importers(),
                                     microsoft_grouped_attention_importers(),
-                                    microsoft_quantized_importers()}) {
+                                    microsoft_quantized_importers(),
+                                    ml_feature_importers(),
+                                    ml_linear_importers(),
+                                    ml_tree_importers()}) {
     for (const ImporterRow& row : table) index.emplace(std::string(row.domain) + "::" + row.op, row.import);
   }
   return index;

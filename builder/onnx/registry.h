@@ -41,6 +41,9 @@ ImporterTable microsoft_importers();
 ImporterTable microsoft_attention_importers();
 ImporterTable microsoft_grouped_attention_importers();
 ImporterTable microsoft_quantized_importers();
+ImporterTable ml_feature_importers();
+ImporterTable ml_linear_importers();
+ImporterTable ml_tree_importers();
 
 // The operator's importer; null if there is none.
 ImportFunction find_importer(const std::string& domain, const std::string& op);

@@ -6,66 +6,8 @@
 import sys
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-from models import Bench, runtime
-
-RNG = np.random.default_rng(0)
-
-
-def normal(*dims, dtype=np.float32):
-    return RNG.standard_normal(dims).astype(dtype)
-
-
-def uniform(*dims, low=0, high=256, dtype=np.uint8):
-    return RNG.integers(low, high, dims).astype(dtype)
-
-
-def f32(*values):
-    return np.array(values[0] if len(values) == 1 else values, np.float32)
-
-
-def u8(value):
-    return np.array(value, np.uint8)
-
-
-def i32(*values):
-    return np.array(values, np.int32)
-
-
-UNREAD = "unread"  # an output of the node that is none of the graph
-
-
-class Fixed:
-    """An input that is an initializer of the model."""
-
-    def __init__(self, array):
-        self.array = array
-
-
-def model_of(op, inputs, outputs, domain="com.microsoft", **attributes):
-    """A model of one node, and what to feed it. `inputs`: arrays, None where one is not given; `outputs`: the numpy
-    types, None where one is not wanted."""
-    names, declared, initializers, feeds = [], [], [], {}
-    for i, given in enumerate(inputs):
-        names.append("" if given is None else f"in{i}")
-        if isinstance(given, Fixed):
-            initializers.append(numpy_helper.from_array(given.array, names[-1]))
-        elif given is not None:
-            feeds[names[-1]] = given
-            declared.append(
-                helper.make_tensor_value_info(names[-1], helper.np_dtype_to_tensor_dtype(given.dtype), given.shape))
-    results = ["" if dtype is None else f"out{i}" for i, dtype in enumerate(outputs)]
-    made = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), None)
-        for name, dtype in zip(results, outputs) if name and dtype != UNREAD
-    ]
-    node = helper.make_node(op, names, results, name="node", domain=domain, **attributes)
-    graph = helper.make_graph([node], op, declared, made, initializers)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8), feeds
-
+from one_node import UNREAD, Fixed, f32, i32, normal, run_cases, u8, uniform
 
 def attention_cases():
     """B 2, S 5, N 2, D 4, hidden 8, input 6."""
@@ -236,53 +178,5 @@ def quantised_cases():
 
 FAMILIES = (fused_cases, normalisation_cases, attention_cases, grouped_attention_cases, rotary_cases, quantised_cases)
 
-
-def close(got, want):
-    """Floats to 1e-4 of the largest; quantised numbers may round to the neighbour."""
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return False
-    error = np.abs(got.astype(np.float64) - want.astype(np.float64)).max(initial=0)
-    if want.dtype.kind in "iu":
-        return error <= 1
-    return error <= 1e-4 * max(np.abs(want).max(initial=0), 1)
-
-
-def check(bench, number, case):
-    """`case`: operator, inputs, outputs, attributes and, where ONNX Runtime does not take these inputs, others that mean
-    the same."""
-    op, inputs, outputs, attributes, *others = case
-    name = f"{op}{number}"
-    file = bench.models / f"{name}.onnx"
-    model, feeds = model_of(op, others[0] if others else inputs, outputs, **attributes)
-    onnx.save(model, file)
-    want = runtime(file)(feeds)
-    model, feeds = model_of(op, inputs, outputs, **attributes)
-    onnx.save(model, file)
-    with bench.open(bench.build_engine(name), 1) as engine:
-        got = engine(feeds)
-    wrong = [output for output in want if not close(got[output], want[output])]
-    for output in wrong:
-        print(f"{name} {attributes}: {output} differs:\n{got[output]}\nwanted\n{want[output]}")
-    return not wrong
-
-
-def main(build, *names):
-    bench = Bench(build, ".")
-    bench.models = bench.scratch
-    passed = failed = 0
-    for family in FAMILIES:
-        for number, case in enumerate(family()):
-            if names and case[0] not in names:
-                continue
-            try:
-                good = check(bench, number, case)
-            except Exception as error:  # the next case is worth running all the same
-                print(f"{case[0]}{number} {case[3]}: {error}")
-                good = False
-            passed, failed = passed + good, failed + (not good)
-    print(f"{passed} cases passed, {failed} failed")
-    return failed or not passed
-
-
 if __name__ == "__main__":
-    sys.exit(1 if main(*sys.argv[1:]) else 0)
+    sys.exit(run_cases("com.microsoft", FAMILIES, sys.argv[1], sys.argv[2:]))

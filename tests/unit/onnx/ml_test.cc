@@ -1,0 +1,82 @@
+// What the importers of ai.onnx.ml and com.microsoft refuse, and that they say what to do instead.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/onnx_text.h"
+
+namespace planwright::builder {
+namespace {
+
+OnnxModel ml_model(const std::string& graph) {
+  return OnnxModel::from_proto(
+      parse_text("<ir_version: 8, opset_import: [\"\" : 13, \"ai.onnx.ml\" : 3, \"com.microsoft\" : 1]> g " + graph));
+}
+
+Failure import_failure(const std::string& graph) {
+  const OnnxModel model = ml_model(graph);
+  return failure_of([&] { import_model(model, {profile_of(model, 1, 8)}); });
+}
+
+TEST(ImportZipMap, SaysHowToExportTheScoresAsATensor) {
+  const Failure failure = import_failure(
+      "(float[n, 3] x) => (float[n, 3] z) { z = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1, 2]> (x) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("zipmap=False")) << failure;
+}
+
+TEST(ImportZipMap, IsNoMatterWhereNothingReadsIt) {
+  const Failure failure = import_failure(R"((float[n, 3] x) => (float[n, 3] y) {
+    z = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1, 2]> (x)
+    y = Relu(x)
+  })");
+  EXPECT_EQ(failure.code, StatusCode::kOk) << failure;
+}
+
+TEST(ImportLabels, StringsAreRefused) {
+  const Failure failure = import_failure(R"((float[n, 2] x) => (float[n] y, float[n, 2] z) {
+    y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, 4.0], intercepts = [0.0, 1.0],
+                                        classlabels_strings = ["a", "b"]> (x)
+  })");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("integer labels")) << failure;
+}
+
+Failure tree_failure(const std::string& yes, const std::string& no, const std::string& feature = "0") {
+  return import_failure(fmt::format(R"((float[n, 2] x) => (float[n, 1] y) {{
+    y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
+      nodes_featureids = [{}, 0, 0], nodes_modes = ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"], nodes_values = [0.5, 0.5, 0.0],
+      nodes_truenodeids = [{}, 2, 0], nodes_falsenodeids = [{}, 2, 0], target_treeids = [0], target_nodeids = [2],
+      target_ids = [0], target_weights = [1.0]> (x)
+  }})",
+                                    feature, yes, no));
+}
+
+TEST(ImportTrees, LinksMustMakeATree) {
+  EXPECT_EQ(tree_failure("1", "2").code, StatusCode::kOk);
+  EXPECT_EQ(tree_failure("1", "1").code, StatusCode::kInvalid);  // two ways to one node
+  EXPECT_EQ(tree_failure("1", "0").code, StatusCode::kInvalid);  // a circle
+  EXPECT_EQ(tree_failure("1", "7").code, StatusCode::kInvalid);
+  EXPECT_EQ(tree_failure("1", "2", "2").code, StatusCode::kInvalid);  // a feature that is not there
+}
+
+TEST(ImportMicrosoft, ShapesThatCannotBeRightAreInvalid) {
+  EXPECT_EQ(
+      import_failure("(float[2, 3, 8] x) => (float[2, 3, 8] y) { y = com.microsoft.RotaryEmbedding(x, x, x, x) }").code,
+      StatusCode::kInvalid);
+  EXPECT_EQ(
+      import_failure("(float[2, 3] x) => (float[2, 3] y) { y = com.microsoft.Attention<num_heads = 2>(x, x) }").code,
+      StatusCode::kInvalid);
+  EXPECT_EQ(import_failure("(float[2, 3, 6] x) => (float[2, 3, 6] y) "
+                           "{ y = com.microsoft.MultiHeadAttention<num_heads = 4>(x, x, x) }")
+                .code,
+            StatusCode::kInvalid);
+  EXPECT_EQ(import_failure("(float[2, 3] x) => (float[2, 3] y) { y = com.microsoft.QLinearSigmoid(x, x, x, x) }").code,
+            StatusCode::kInvalid);
+  EXPECT_EQ(import_failure("(float[2, 3] x, uint8[2, 3] b) => (float[2, 5] y) "
+                           "{ y = com.microsoft.MatMulNBits<K = 3, N = 5, block_size = 16>(x, b, x) }")
+                .code,
+            StatusCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace planwright::builder
