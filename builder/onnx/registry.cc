@@ -29,7 +29,12 @@ std::unordered_map<std::string, ImportFunction> make_index() {
                                     microsoft_quantized_importers(),
                                     ml_feature_importers(),
                                     ml_linear_importers(),
-                                    ml_tree_importers()}) {
+                                    ml_tree_importers(),
+                                    sampling_importers(),
+                                    signal_importers(),
+                                    random_importers(),
+                                    training_importers(),
+                                    text_importers()}) {
     for (const ImporterRow& row : table) index.emplace(std::string(row.domain) + "::" + row.op, row.import);
   }
   return index;

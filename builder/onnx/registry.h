@@ -44,6 +44,11 @@ ImporterTable microsoft_quantized_importers();
 ImporterTable ml_feature_importers();
 ImporterTable ml_linear_importers();
 ImporterTable ml_tree_importers();
+ImporterTable sampling_importers();
+ImporterTable signal_importers();
+ImporterTable random_importers();
+ImporterTable training_importers();
+ImporterTable text_importers();
 
 // The operator's importer; null if there is none.
 ImportFunction find_importer(const std::string& domain, const std::string& op);

@@ -32,6 +32,9 @@ struct Case {
 // rounding in another order costs (ONNX's own runner does the same for bf16).
 double rtol_of(const Case& one, DType output);
 
+// The absolute tolerance: infinite for random numbers, of which ONNX defines types and shapes only.
+double atol_of(const Case& one);
+
 // Every folder in `folder` that has a model.onnx, by name. Throws Error(kIo).
 std::vector<Case> find_cases(const std::filesystem::path& folder);
 

@@ -50,7 +50,16 @@ namespace {
 void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
 void gemm(NodeContext& node) { node.set(0, gemm_of(node)); }
 
+void det(NodeContext& node) {
+  node.require(node.in_rank(0) >= 2, "its input must be of matrices");
+  if (ir::range_of(node.in_dims(0).back()).max > kMaxDetSize) {
+    node.unsupported(fmt::format("matrices that may have more than {} rows", kMaxDetSize));
+  }
+  node.set(0, node.emit_one({OpKind::kDet, NoParams{}, {node.in(0)}}));
+}
+
 constexpr ImporterRow kRows[] = {
+    {"Det", det},
     {"Gemm", gemm},
     {"MatMul", matmul},
 };

@@ -65,6 +65,43 @@ void scatter_nd(NodeContext& node) {
   node.set(0, node.emit_one({OpKind::kScatterND, params, {node.in(0), node.in(1), node.in(2)}}));
 }
 
+ValueId count_up(NodeContext& node, Dim length) {
+  Operation operation{OpKind::kRange, NoParams{}, {node.scalar(DType::kI64, 0), node.scalar(DType::kI64, 1)}};
+  operation.results[0] = {DType::kI64, Shape{length}};
+  return node.emit_one(std::move(operation));
+}
+
+// Writes each batch's update into its cache from a place of its own on, around the end where the node says so.
+void tensor_scatter(NodeContext& node) {
+  const int rank = node.in_rank(0);
+  const int axis = node.normalize_axis(node.get_int("axis", -2), rank);
+  node.require(axis >= 1 && node.in_rank(1) == rank, "its axis must come after the batch's");
+  const std::string mode = node.get_string("mode", "linear");
+  node.require(mode == "linear" || mode == "circular", fmt::format("mode '{}' is unknown", mode));
+  std::vector<int> perm{0, axis}, back(static_cast<size_t>(rank));
+  for (int i = 1; i < rank; ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  for (int i = 0; i < rank; ++i) back[static_cast<size_t>(perm[static_cast<size_t>(i)])] = i;
+  const ValueId cache = node.transpose(node.in(0), perm), update = node.transpose(node.in(1), perm);
+  const Dim batch = node.dims(cache)[0], length = node.dims(cache)[1], count = node.dims(update)[1];
+  node.guard_equal(node.dims(update)[0], batch, "one update for each batch");
+  node.guard_at_most(count, length, "the update fits the cache");
+  ValueId places = count_up(node, count);
+  if (node.has(2)) {
+    const ValueId first = node.reshape(node.cast(node.in(2), DType::kI64), {batch, 1});
+    places = node.binary(PwOp::kAdd, places, first);
+  }
+  if (mode == "circular") {
+    places = node.binary(PwOp::kModFloor, places, node.shape_values(DType::kI64, {}, {length}));
+  }
+  const Shape tuple{batch, count, 1};
+  const ValueId rows = node.expand(node.reshape(count_up(node, batch), {batch, 1, 1}), tuple);
+  const ValueId columns = node.expand(node.unsqueeze(places, node.rank(places)), tuple);
+  const ValueId indices = node.concat({rows, columns}, 2);
+  node.set(0, node.transpose(node.emit_one({OpKind::kScatterND, ScatterNDParams{}, {cache, indices, update}}), back));
+}
+
 void top_k(NodeContext& node) {
   const int rank = node.in_rank(0);
   TopKParams params;
@@ -157,6 +194,7 @@ constexpr ImporterRow kRows[] = {
     {"Scatter", scatter_elements},
     {"ScatterElements", scatter_elements},
     {"ScatterND", scatter_nd},
+    {"TensorScatter", tensor_scatter},
     {"TopK", top_k},
     {"Trilu", trilu},
 };
