@@ -435,7 +435,12 @@ std::vector<int> shape_operands(const std::string& op) {
       {"ReduceLogSum", {1}},
       {"ReduceLogSumExp", {1}},
       {"ReduceSumSquare", {1}},
+      {"Col2Im", {1, 2}},
+      {"DFT", {1, 2}},
       {"GroupQueryAttention", {6}},
+      {"MaxUnpool", {2}},
+      {"MelWeightMatrix", {0, 1}},
+      {"STFT", {1, 3}},
   };
   const auto found = operands.find(op);
   return found == operands.end() ? std::vector<int>{} : found->second;

@@ -181,6 +181,9 @@ ValueId embedded(NodeContext& node, int table, ValueId ids) {
 // Words, positions and segments, summed and normalised.
 void embed_layer_norm(NodeContext& node) {
   node.require(node.in_rank(0) == 2, "its ids must have two axes");
+  for (const int table : {3, 4}) {
+    if (node.has(table)) require_same_type(node, 2, table);
+  }
   ValueId sum = embedded(node, 2, node.in(0));
   ValueId positions;
   if (node.has(8)) {

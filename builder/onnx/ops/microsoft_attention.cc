@@ -148,6 +148,8 @@ ValueId causal_mask(NodeContext& node, ValueId first, Dim queries, Dim keys, int
 ValueId attend(NodeContext& node, const Heads& heads, ValueId mask, AttentionParams params) {
   const int64_t width = constant_dim(node, node.dims(heads.q)[3], "a head's size");
   node.require(width >= 1, "a head is empty");
+  node.require(node.dtype(heads.q) == node.dtype(heads.k) && node.dtype(heads.q) == node.dtype(heads.v),
+               "its queries, keys and values differ in type");
   params.scale = node.get_float("scale", 0);
   if (params.scale == 0) params.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(width)));
   Operation operation{OpKind::kAttention, params, {heads.q, heads.k, heads.v}};
@@ -156,7 +158,10 @@ ValueId attend(NodeContext& node, const Heads& heads, ValueId mask, AttentionPar
   return join_heads(node, node.emit_one(std::move(operation)));
 }
 
-ValueId after_past(NodeContext& node, ValueId past, ValueId now) { return node.concat({past, now}, 2); }
+ValueId after_past(NodeContext& node, ValueId past, ValueId now) {
+  node.require(node.dtype(past) == node.dtype(now), "its past has another type than its keys and values");
+  return node.concat({past, now}, 2);
+}
 
 namespace {
 

@@ -76,6 +76,7 @@ void tensor_scatter(NodeContext& node) {
   const int rank = node.in_rank(0);
   const int axis = node.normalize_axis(node.get_int("axis", -2), rank);
   node.require(axis >= 1 && node.in_rank(1) == rank, "its axis must come after the batch's");
+  node.require(node.in_type(0) == node.in_type(1), "its cache and update differ in type");
   const std::string mode = node.get_string("mode", "linear");
   node.require(mode == "linear" || mode == "circular", fmt::format("mode '{}' is unknown", mode));
   std::vector<int> perm{0, axis}, back(static_cast<size_t>(rank));

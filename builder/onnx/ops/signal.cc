@@ -162,51 +162,67 @@ void stft(NodeContext& node) {
   node.set(0, node.reshape(y, {batch, frames, transform.bins, 2}));
 }
 
-double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
-double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
+ValueId count_up(NodeContext& node, int64_t length) {
+  Operation operation{OpKind::kRange, NoParams{}, {node.scalar(DType::kI64, 0), node.scalar(DType::kI64, 1)}};
+  operation.results[0] = {DType::kI64, Shape{length}};
+  return node.emit_one(std::move(operation));
+}
 
-// Triangles over the bins of a spectrum, whose corners lie evenly on the mel scale.
+// 2595 log10(1 + hertz / 700), of a scalar input: double.
+ValueId mel_of(NodeContext& node, int input) {
+  const ValueId hertz = node.cast(node.reshape(node.in(input), {}), DType::kF64);
+  return map(node, hertz, DType::kF64, [](ProgramBuilder& p, Reg x) {
+    const auto number = [&](double value) { return p.constant(x.type, value); };
+    const Reg log = p.apply(PwOp::kLog, p.apply(PwOp::kAdd, number(1), p.apply(PwOp::kDiv, x, number(700))));
+    return p.apply(PwOp::kMul, log, number(2595 / std::numbers::ln10));
+  });
+}
+
+// The bins at which the triangles have their corners, `count` of them, evenly spaced on the mel scale: double.
+ValueId mel_corners(NodeContext& node, int64_t count, int64_t length) {
+  ProgramBuilder p;
+  const PwClass type = PwClass::kDouble;
+  const auto number = [&](double value) { return p.constant(type, value); };
+  const Reg i = p.load_as(DType::kI64, type), rate = p.load_as(node.in_type(2), type);
+  const Reg low = p.load(DType::kF64), high = p.load(DType::kF64);
+  const Reg step = p.apply(PwOp::kDiv, p.apply(PwOp::kSub, high, low), number(static_cast<double>(count)));
+  const Reg mel = p.apply(PwOp::kAdd, p.apply(PwOp::kMul, i, step), low);
+  const Reg power = p.apply(PwOp::kExp, p.apply(PwOp::kMul, mel, number(std::numbers::ln10 / 2595)));
+  const Reg hertz = p.apply(PwOp::kMul, p.apply(PwOp::kSub, power, number(1)), number(700));
+  const Reg bins = p.apply(PwOp::kMul, hertz, number(static_cast<double>(length + 1)));
+  p.store(p.apply(PwOp::kFloor, p.apply(PwOp::kDiv, bins, rate)), DType::kF64);
+  const ValueId indices = count_up(node, count);
+  return node.pointwise(p, {indices, node.reshape(node.in(2), {}), mel_of(node, 3), mel_of(node, 4)}, DType::kF64);
+}
+
+// Triangles over the bins of a spectrum.
 void mel_weight_matrix(NodeContext& node) {
   const int64_t filters = node.constant_int(0, "num_mel_bins"), length = node.constant_int(1, "dft_length");
-  const int64_t rate = node.constant_int(2, "sample_rate");
-  const double lowest = node.constant_doubles(3, "lower_edge_hertz").at(0);
-  const double highest = node.constant_doubles(4, "upper_edge_hertz").at(0);
   constexpr int64_t kMost = int64_t{1} << 24;
-  node.require(filters >= 1 && filters < kMost && length >= 1 && length < kMost && rate >= 1,
-               fmt::format("{} filters, {} numbers, {} samples a second", filters, length, rate));
-  node.require(lowest >= 0 && highest >= lowest && std::isfinite(highest),
-               fmt::format("filters from {} to {} Hz", lowest, highest));
+  node.require(filters >= 1 && filters < kMost && length >= 1 && length < kMost,
+               fmt::format("{} filters over {} numbers", filters, length));
   const int64_t bins = length / 2 + 1;
   if (bins > kMostNumbers / filters) node.unsupported("a matrix so large");
   const auto dtype = dtype_of_onnx(static_cast<int32_t>(node.get_int("output_datatype", 1)));
   if (!dtype) node.unsupported("its type is not supported");
 
-  std::vector<int64_t> corners;
-  const double first = mel_of(lowest), step = (mel_of(highest) - first) / static_cast<double>(filters + 2);
-  for (int64_t i = 0; i < filters + 2; ++i) {
-    const double hertz = hertz_of(static_cast<double>(i) * step + first);
-    corners.push_back(
-        static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
-  }
-  std::vector<double> weights(static_cast<size_t>(bins * filters), 0.0);
-  const auto set = [&](int64_t bin, int64_t filter, double weight) {
-    if (bin >= 0 && bin < bins) weights[static_cast<size_t>(bin * filters + filter)] = weight;
+  const ValueId corners = mel_corners(node, filters + 2, length);
+  ProgramBuilder p;
+  const Reg bin = p.load_as(DType::kI64, PwClass::kDouble);
+  const Reg low = p.load(DType::kF64), middle = p.load(DType::kF64), high = p.load(DType::kF64);
+  const auto share = [&](Reg part, Reg whole) { return p.apply(PwOp::kDiv, part, whole); };
+  const auto within = [&](Reg first, Reg last) {
+    return p.apply(PwOp::kAnd, p.apply(PwOp::kLessEqual, first, bin), p.apply(PwOp::kLess, bin, last));
   };
-  for (int64_t i = 0; i < filters; ++i) {
-    const auto at = static_cast<size_t>(i);
-    const int64_t low = std::min(corners[at], bins), middle = corners[at + 1], high = std::min(corners[at + 2], bins);
-    if (low == middle) set(middle, i, 1);
-    for (int64_t bin = low; bin <= std::min(middle, bins) && middle > low; ++bin) {
-      set(bin, i, static_cast<double>(bin - low) / static_cast<double>(middle - low));
-    }
-    for (int64_t bin = middle; bin < high; ++bin) {
-      set(bin, i, static_cast<double>(corners[at + 2] - bin) / static_cast<double>(corners[at + 2] - middle));
-    }
-  }
-  ir::Bytes data;
-  data.reserve(weights.size() * size_of(*dtype));
-  for (const double weight : weights) append(data, *dtype, weight);
-  node.set(0, node.constant(*dtype, {bins, filters}, std::move(data)));
+  const Reg rising = share(p.apply(PwOp::kSub, bin, low), p.apply(PwOp::kSub, middle, low));
+  const Reg falling = share(p.apply(PwOp::kSub, high, bin), p.apply(PwOp::kSub, high, middle));
+  const Reg zero = p.constant(PwClass::kDouble, 0), one = p.constant(PwClass::kDouble, 1);
+  // The middle is 1 also where a triangle has no width.
+  const Reg sides =
+      p.apply(PwOp::kSelect, within(low, middle), rising, p.apply(PwOp::kSelect, within(middle, high), falling, zero));
+  p.store(p.apply(PwOp::kSelect, p.apply(PwOp::kEqual, bin, middle), one, sides), *dtype);
+  const auto part = [&](int64_t start) { return node.slice(corners, 0, start, filters); };
+  node.set(0, node.pointwise(p, {node.unsqueeze(count_up(node, bins), 1), part(0), part(1), part(2)}, *dtype));
 }
 
 constexpr ImporterRow kRows[] = {

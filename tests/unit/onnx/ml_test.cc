@@ -78,5 +78,19 @@ TEST(ImportMicrosoft, ShapesThatCannotBeRightAreInvalid) {
             StatusCode::kInvalid);
 }
 
+TEST(ImportMicrosoft, MixedTypesAreInvalid) {
+  const auto fails = [](const std::string& inputs, const std::string& node) {
+    return import_failure("(" + inputs + ") => (float[2, 3, 8] y) { y = com.microsoft." + node + " }").code ==
+           StatusCode::kInvalid;
+  };
+  EXPECT_TRUE(
+      fails("int32[2, 3] i, float[9, 8] w, double[9, 8] p, float[8] g", "EmbedLayerNormalization(i, , w, p, , g, g)"));
+  EXPECT_TRUE(fails("float[2, 3, 8] x, double[2, 3, 8] s, float[8] g", "SkipLayerNormalization(x, s, g)"));
+  EXPECT_TRUE(fails("float[2, 3, 8] x, double[8] b", "BiasGelu(x, b)"));
+  EXPECT_TRUE(fails("float[2, 3, 8] q, double[2, 3, 8] v", "MultiHeadAttention<num_heads = 2>(q, q, v)"));
+  EXPECT_TRUE(
+      fails("float[2, 3, 8] q, double[2, 2, 4, 4] p", "MultiHeadAttention<num_heads = 2>(q, q, q, , , , p, p)"));
+}
+
 }  // namespace
 }  // namespace planwright::builder
