@@ -176,7 +176,42 @@ def quantised_cases():
     yield "DequantizeLinear", [uniform(3, 4, dtype=np.int16), f32(0.01), np.array(3, np.int16)], [f], {}
 
 
-FAMILIES = (fused_cases, normalisation_cases, attention_cases, grouped_attention_cases, rotary_cases, quantised_cases)
+def dynamic_cases():
+    f = np.float32
+    x, w, bias = normal(2, 5, 6), Fixed(normal(6, 24)), Fixed(normal(24))
+    hidden, other, masks = ("b", "s", None), ("b", "l", None), uniform(2, 5, high=2, dtype=np.int32)
+    heads = {"num_heads": 2}
+    yield "Attention", [x, w, bias, masks], [f], heads | {"symbols": ((0, hidden), (3, ("b", "s")))}
+    yield "Attention", [x, w, bias, i32(5, 3)], [f], heads | {"symbols": ((0, hidden), (3, ("b",)))}
+    yield ("Attention", [x, w, bias, None, normal(2, 2, 2, 3, 4)], [f, f],
+           heads | {"unidirectional": 1, "symbols": ((0, hidden), (4, (None, "b", None, "p", None)))})
+    past, cache = normal(2, 2, 3, 4), ("b", None, "p", None)
+    q, k = normal(2, 5, 8), normal(2, 7, 8)
+    yield "MultiHeadAttention", [q, k, k], [f], heads | {"symbols": ((0, hidden), (1, other), (2, other))}
+    yield ("MultiHeadAttention", [q, q, q, None, None, None, past, past], [f, f, f],
+           heads | {"symbols": ((0, hidden), (1, hidden), (2, hidden), (6, cache), (7, cache))})
+    yield ("GroupQueryAttention", [normal(2, 1, 64), normal(2, 1, 32), normal(2, 1, 32), normal(2, 2, 6, 16),
+                                   normal(2, 2, 6, 16), i32(6, 6), Fixed(i32(7)[0])], [f, f, f],
+           {"num_heads": 4, "kv_num_heads": 2, "symbols": ((5, ("b",)),) + tuple((i, ("b", None, None, None)[:3 + i // 3]) for i in range(5))})
+    caches = [Fixed(normal(16, 4)), Fixed(normal(16, 4))]
+    yield ("RotaryEmbedding", [normal(2, 5, 24), uniform(2, 5, high=16, dtype=np.int64)] + caches, [f],
+           {"symbols": ((0, hidden), (1, ("b", "s")))})
+    norm = [Fixed(normal(8)), Fixed(normal(8))]
+    yield ("SkipLayerNormalization", [normal(2, 3, 8), normal(2, 3, 8)] + norm, [f],
+           {"symbols": ((0, hidden), (1, hidden))})
+    ids, tables = uniform(2, 5, high=9, dtype=np.int32), [Fixed(normal(9, 8)), Fixed(normal(16, 8)), None]
+    yield ("EmbedLayerNormalization", [ids, None] + tables + norm + [masks], [f, np.int32],
+           {"symbols": ((0, ("b", "s")), (7, ("b", "s")))})
+    yield ("MatMulNBits", [normal(2, 3, 40), Fixed(uniform(6, 3, 8)), Fixed(normal(6, 3))], [f],
+           {"K": 40, "N": 6, "block_size": 16, "symbols": ((0, hidden),)})
+    yield ("DynamicQuantizeMatMul", [normal(2, 3, 4), Fixed(uniform(4, 5)), Fixed(f32(0.03))], [f],
+           {"symbols": ((0, hidden),)})
+    yield ("QAttention", [uniform(2, 5, 6), Fixed(uniform(6, 24)), bias, f32(0.02), Fixed(f32(0.01)), i32(5, 3),
+                          u8(120), Fixed(u8(127))], [f], heads | {"symbols": ((0, hidden), (5, ("b",)))})
+
+
+FAMILIES = (fused_cases, normalisation_cases, attention_cases, grouped_attention_cases, rotary_cases, quantised_cases,
+            dynamic_cases)
 
 if __name__ == "__main__":
     sys.exit(run_cases("com.microsoft", FAMILIES, sys.argv[1], sys.argv[2:]))

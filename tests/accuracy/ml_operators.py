@@ -133,8 +133,22 @@ def feature_cases():
            {"keys_floats": [-0.5, 0.25, 0.5], "values_int64s": [10, 20, 30], "default_int64": 5})
 
 
+def dynamic_cases():
+    rng, f, batch = np.random.default_rng(2), np.float32, {"symbols": ((0, ("n", None)),)}
+    x, outputs = rows(missing=False), [np.int64, np.float32]
+    yield ("TreeEnsembleClassifier", [rows()], outputs,
+           forest(rng, 3, 2, "class", [0, 1, 2]) | {"classlabels_int64s": [3, 5, 7]} | batch)
+    yield ("LinearClassifier", [x], outputs,
+           {"coefficients": [1.0, 2.0, 3.0, 4.0], "intercepts": [0.5], "classlabels_ints": [0, 1]} | batch)
+    yield ("SVMRegressor", [x], [f],
+           {"kernel_type": "RBF", "kernel_params": [0.3, 0.0, 0.0], "n_supports": 1, "rho": [0.2],
+            "support_vectors": [0.5, 1.0, 1.5, 2.0], "coefficients": [2.0]} | batch)
+    yield ("LabelEncoder", [uniform(5, FEATURES, low=-2, high=4, dtype=np.int64)], [f],
+           {"keys_int64s": [-1, 0, 3], "values_floats": [0.5, 1.5, 2.5], "default_float": -9.0} | batch)
+
+
 # ONNX Runtime stops its iteration for probabilities early.
 TOLERANCES = {"SVMClassifier": 5e-3}
 
 if __name__ == "__main__":
-    sys.exit(run_cases("ai.onnx.ml", (tree_cases, linear_cases, feature_cases), sys.argv[1], sys.argv[2:], TOLERANCES))
+    sys.exit(run_cases("ai.onnx.ml", (tree_cases, linear_cases, feature_cases, dynamic_cases), sys.argv[1], sys.argv[2:], TOLERANCES))

@@ -3,7 +3,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from models import Bench, runtime
+from models import Bench, flag, runtime
 
 RNG = np.random.default_rng(0)
 
@@ -39,9 +39,9 @@ class Fixed:
         self.array = array
 
 
-def model_of(op, inputs, outputs, domain, **attributes):
+def model_of(op, inputs, outputs, domain, symbols=(), **attributes):
     """A model of one node, and what to feed it. `inputs`: arrays, None where one is not given; `outputs`: the numpy
-    types, None where one is not wanted."""
+    types, None where one is not wanted; `symbols`: (input, names of its dims, None for a fixed one) of dynamic ones."""
     names, declared, initializers, feeds = [], [], [], {}
     for i, given in enumerate(inputs):
         names.append("" if given is None else f"in{i}")
@@ -56,6 +56,11 @@ def model_of(op, inputs, outputs, domain, **attributes):
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), None)
         for name, dtype in zip(results, outputs) if name and dtype != UNREAD
     ]
+    for i, dims in symbols:
+        info = next(info for info in declared if info.name == f"in{i}")
+        for dim, name in zip(info.type.tensor_type.shape.dim, dims):
+            if name:
+                dim.dim_param = name
     node = helper.make_node(op, names, results, name="node", domain=domain, **attributes)
     graph = helper.make_graph([node], op, declared, made, initializers)
     opsets = [helper.make_opsetid(*opset) for opset in OPSETS]
@@ -72,6 +77,19 @@ def close(got, want, tolerance):
     return error <= tolerance * max(np.abs(want).max(initial=0), 1)
 
 
+def shape_flags(feeds, symbols):
+    """A profile in which every dynamic dim goes from half to twice of what it is fed."""
+    if not symbols:
+        return []
+    ranges = {"min": {}, "opt": {}, "max": {}}
+    for i, names in symbols:
+        own = feeds[f"in{i}"].shape
+        ranges["min"][f"in{i}"] = [-(-n // 2) if name else n for n, name in zip(own, names)]
+        ranges["opt"][f"in{i}"] = own
+        ranges["max"][f"in{i}"] = [2 * n if name else n for n, name in zip(own, names)]
+    return [f"--{end}Shapes={flag(shapes)}" for end, shapes in ranges.items()]
+
+
 def check(bench, domain, number, case, tolerance):
     """`case`: operator, inputs, outputs, attributes and, where ONNX Runtime does not take these inputs, others that mean
     the same."""
@@ -84,7 +102,8 @@ def check(bench, domain, number, case, tolerance):
     want = runtime(file)(feeds)
     model, feeds = model_of(op, inputs, outputs, **attributes)
     onnx.save(model, file)
-    with bench.open(bench.build_engine(name), 1) as engine:
+    flags = shape_flags(feeds, attributes.get("symbols", ()))
+    with bench.open(bench.build_engine(name, *flags), 1) as engine:
         got = engine(feeds)
     wrong = [output for output in want if not close(got[output], want[output], tolerance)]
     for output in wrong:

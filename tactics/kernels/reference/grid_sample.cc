@@ -24,15 +24,15 @@ struct Axis {
   double low, high;  // where reflection mirrors
 };
 
-// Where a normalised coordinate lies, in pixels, and after padding where that moves it.
+// Where a normalised coordinate lies, in pixels; mirrored where that is the padding.
 double pixel_of(const GridSampleParams& params, const Axis& axis, double normal) {
   const auto length = static_cast<double>(axis.length);
   double x = params.align_corners != 0 ? (normal + 1) / 2 * (length - 1) : ((normal + 1) * length - 1) / 2;
   if (!isfinite(x)) x = x > 0 ? length + 3 : -4;  // what is no number lies outside
   if (params.mode == GridSampleMode::kNearest) x = rint(x);
   if (params.padding == GridSamplePadding::kReflection) return reflected(x, axis.low, axis.high);
-  if (params.padding == GridSamplePadding::kBorder) return x < 0 ? 0 : x > length - 1 ? length - 1 : x;
-  // Far outside is as good as just out of any window's reach.
+  // Far outside is as good as just out of any window's reach. The border pads pixels, not places: between the cubic's
+  // four it matters.
   return x < -4 ? -4 : x > length + 3 ? length + 3 : x;
 }
 

@@ -62,6 +62,14 @@ TEST(ReferenceGridSample, PadsAsAsked) {
   expect_output(sample(params, {-1.25, 1.25, 1.75}), {0, 30, 20});
 }
 
+// A place half a pixel outside stays there: 30 + 0.09375 * (30 - 20).
+TEST(ReferenceGridSample, TheBorderPadsPixelsNotPlaces) {
+  GridSampleParams params;
+  params.mode = GridSampleMode::kCubic;
+  params.padding = GridSamplePadding::kBorder;
+  expect_output(sample(params, {1, 9}), {30.9375, 30});
+}
+
 TEST(ReferenceGridSample, TakesTheLastAxisFirst) {
   GridSampleParams params;
   params.align_corners = 1;
