@@ -27,6 +27,7 @@ std::unordered_map<std::string, ImportFunction> make_index() {
                                     microsoft_attention_importers(),
                                     microsoft_grouped_attention_importers(),
                                     microsoft_quantized_importers(),
+                                    microsoft_low_bits_importers(),
                                     ml_feature_importers(),
                                     ml_linear_importers(),
                                     ml_tree_importers(),

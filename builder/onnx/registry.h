@@ -41,6 +41,7 @@ ImporterTable microsoft_importers();
 ImporterTable microsoft_attention_importers();
 ImporterTable microsoft_grouped_attention_importers();
 ImporterTable microsoft_quantized_importers();
+ImporterTable microsoft_low_bits_importers();
 ImporterTable ml_feature_importers();
 ImporterTable ml_linear_importers();
 ImporterTable ml_tree_importers();

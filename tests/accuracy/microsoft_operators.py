@@ -86,6 +86,8 @@ def rotary_cases():
 
 def fused_cases():
     f = np.float32
+    yield "GridSample", [normal(2, 3, 5, 4), normal(2, 3, 3, 2)], [f], {"padding_mode": "border"}
+    yield "Trilu", [normal(2, 4, 5), Fixed(np.array(1))], [f], {"upper": 0}
     yield "FusedMatMul", [normal(3, 4, 5), normal(3, 5, 6)], [f], {"alpha": 0.5}
     yield "FusedMatMul", [normal(3, 5, 4), normal(3, 6, 5)], [f], {"transA": 1, "transB": 1}
     yield "FusedMatMul", [normal(4, 3, 5), normal(3, 5, 6)], [f], {"transBatchA": 1}
@@ -145,6 +147,8 @@ def quantised_cases():
         yield "QLinearGlobalAveragePool", [given] + xq + yq, [u], {"channels_last": last}
         yield ("QLinearAveragePool", [given] + xq + yq, [u],
                {"channels_last": last, "kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]})
+    for axis in (1, -1):
+        yield "QLinearSoftmax", [x] + xq + [f32(0.004), u8(0)], [u], {"axis": axis, "opset": 13}
     condition = uniform(2, 3, 4, high=2).astype(bool)
     yield "QLinearWhere", [condition, x] + xq + [y] + yq + zq, [u], {}
 

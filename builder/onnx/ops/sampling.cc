@@ -203,8 +203,9 @@ void max_unpool(NodeContext& node) {
 }
 
 constexpr ImporterRow kRows[] = {
-    {"Col2Im", col2im},        {"DeformConv", deform_conv}, {"GridSample", grid_sample},
-    {"MaxUnpool", max_unpool}, {"RoiAlign", roi_align},
+    {"Col2Im", col2im},          {"DeformConv", deform_conv},
+    {"GridSample", grid_sample}, {"GridSample", grid_sample, "com.microsoft"},  // older than ONNX's
+    {"MaxUnpool", max_unpool},   {"RoiAlign", roi_align},
 };
 
 }  // namespace

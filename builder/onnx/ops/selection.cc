@@ -198,6 +198,7 @@ constexpr ImporterRow kRows[] = {
     {"TensorScatter", tensor_scatter},
     {"TopK", top_k},
     {"Trilu", trilu},
+    {"Trilu", trilu, "com.microsoft"},
 };
 
 }  // namespace
