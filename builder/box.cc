@@ -66,7 +66,10 @@ Box::Box(const Graph& graph, const Profile& profile) {
   for (const ir::Symbol& symbol : graph.expr_pool()->symbols()) {
     // Without a range nothing that is built depends on it (build.cc refuses what does), so any value will do.
     int64_t low = 0, middle = 0, high = 0;
-    if (symbol.origin != ir::SymbolOrigin::kStepResult) {
+    if (symbol.origin == ir::SymbolOrigin::kStepResult) {
+      low = symbol.min;
+      middle = high = symbol.max;
+    } else {
       const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
       const auto element = static_cast<size_t>(symbol.element);
       const bool is_dim = symbol.origin == ir::SymbolOrigin::kInputDim;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "builder/box.h"
@@ -10,7 +11,9 @@
 #include "builder/passes/passes.h"
 #include "builder/spec.h"
 #include "builder/storage.h"
+#include "planfmt/lifetimes.h"
 #include "schemas/types/error.h"
+#include "tactics/kernels/control.h"
 #include "tactics/kernels/registry.h"
 #include "tactics/work.h"
 
@@ -20,10 +23,26 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
+// Calls `visit` with the graph and every body in it.
+void for_each_graph(const Graph& graph, const std::function<void(const Graph&)>& visit) {
+  visit(graph);
+  for (const NodeId id : graph.order()) {
+    for (const auto& body : graph.node(id).bodies) for_each_graph(*body, visit);
+  }
+}
+
+// The loader checks guards before it runs anything, those of bodies too.
+void collect_guards(Graph& graph) {
+  std::vector<ir::Guard> guards;
+  for_each_graph(graph,
+                 [&](const Graph& part) { guards.insert(guards.end(), part.guards.begin(), part.guards.end()); });
+  graph.guards = std::move(guards);
+}
+
 // A shape that the values of an input decide must have bounds, which only the profiles can give.
 void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& profiles) {
   const auto is_bounded = [&](const ir::Symbol& symbol) {
-    if (symbol.origin == ir::SymbolOrigin::kInputDim) return true;
+    if (symbol.origin == ir::SymbolOrigin::kInputDim || symbol.origin == ir::SymbolOrigin::kStepResult) return true;
     return symbol.origin == ir::SymbolOrigin::kInputValue &&
            std::all_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
              return !profile.inputs[static_cast<size_t>(symbol.source)].value_opt.empty();
@@ -43,48 +62,59 @@ void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& pro
                               layer, symbol.name));
     }
   };
-  for (const NodeId id : graph.order()) {
-    const ir::Node& node = graph.node(id);
-    refuse(node.scalars, node.name);
-    for (const ir::ValueId output : node.outputs) {
-      if (output != ir::kNone) refuse(graph.value(output).dims, node.name);
+  for_each_graph(graph, [&](const Graph& part) {
+    for (const NodeId id : part.order()) {
+      const ir::Node& node = part.node(id);
+      refuse(node.scalars, node.name);
+      for (const ir::ValueId output : node.outputs) {
+        if (output != ir::kNone) refuse(part.value(output).dims, node.name);
+      }
     }
-  }
+  });
   for (const ir::Guard& guard : graph.guards) refuse({guard.left, guard.right}, guard.layer);
 }
 
-std::vector<PlannedStep> plan_steps(const Graph& graph, const Box& box) {
-  std::vector<PlannedStep> steps;
+void plan_steps(const Graph& graph, const Box& box, std::vector<PlannedStep>* steps) {
   for (const NodeId id : steps_of(graph)) {
     const ir::Node& node = graph.node(id);
-    PlannedStep step{id, make_spec(graph, node, box.opt()), {}, {}};
+    PlannedStep& step = steps->emplace_back();
+    step.node = id;
+    if (is_control(node.kind)) {
+      step.choice.candidate.kernel = &control_descriptor(node.kind);
+      for (const auto& body : node.bodies) plan_steps(*body, box, steps);
+      continue;
+    }
+    step.opt = make_spec(graph, node, box.opt());
     for (const SymbolValues& corner : box.corners()) step.corners.push_back(make_spec(graph, node, corner));
-    steps.push_back(std::move(step));
   }
-  return steps;
 }
 
 // Before any tactic is tried at sizes that cannot be.
 void check_sizes(const Graph& graph, const Box& box) {
-  for (const NodeId id : graph.order()) {
-    for (const ir::ValueId output : graph.node(id).outputs) {
-      if (output != ir::kNone) box.bytes_at_most(graph.value(output));
+  for_each_graph(graph, [&](const Graph& part) {
+    for (const NodeId id : part.order()) {
+      for (const ir::ValueId output : part.node(id).outputs) {
+        if (output != ir::kNone) box.bytes_at_most(part.value(output));
+      }
     }
-  }
+  });
 }
 
 void choose_tactics(const tactics::SearchOptions& options, std::vector<PlannedStep>* steps,
                     tactics::SearchStats* stats) {
   std::vector<tactics::StepSpec> specs;
   std::vector<std::vector<const tactics::StepSpec*>> corners;
-  for (const PlannedStep& step : *steps) {
+  std::vector<PlannedStep*> timed;
+  for (PlannedStep& step : *steps) {
+    if (step.choice.candidate.kernel != nullptr) continue;
+    timed.push_back(&step);
     specs.push_back(step.opt);
     std::vector<const tactics::StepSpec*>& list = corners.emplace_back();
     for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
   }
   tactics::SearchStats search;
   const std::vector<tactics::Choice> choices = select_tactics(specs, corners, options, &search);
-  for (size_t i = 0; i < choices.size(); ++i) (*steps)[i].choice = choices[i];
+  for (size_t i = 0; i < choices.size(); ++i) timed[i]->choice = choices[i];
   stats->timed += search.timed;
   stats->cache_hits += search.cache_hits;
   stats->excluded.insert(stats->excluded.end(), search.excluded.begin(), search.excluded.end());
@@ -106,7 +136,7 @@ std::vector<std::string> layers_on_reference(const std::vector<PlannedStep>& ste
 
 int count_onnx_nodes(const planfmt::ProgramModel& program) {
   std::set<std::string> names;
-  for (const planfmt::StepModel& step : program.steps) names.insert(step.onnx.begin(), step.onnx.end());
+  for (const planfmt::StepModel* step : sequence_of(program).steps) names.insert(step->onnx.begin(), step->onnx.end());
   return static_cast<int>(names.size());
 }
 
@@ -114,13 +144,15 @@ int count_onnx_nodes(const planfmt::ProgramModel& program) {
 
 BuildResult build(Graph graph, const BuildOptions& options) {
   run_passes(graph, options.observe_pass);
+  collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < options.profiles.size(); ++i) {
     const Box box(graph, options.profiles[i]);
     check_sizes(graph, box);
-    std::vector<PlannedStep> steps = plan_steps(graph, box);
+    std::vector<PlannedStep> steps;
+    plan_steps(graph, box, &steps);
     if (options.begin_profile) options.begin_profile(i);
     choose_tactics(options.search, &steps, &result.search);
     result.programs.push_back(emitter.add_program(i, box, steps));

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "builder/ir/control.h"
 #include "builder/memory_plan.h"
 #include "builder/storage.h"
 #include "builder/weights.h"
+#include "planfmt/lifetimes.h"
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
 #include "tactics/fingerprint.h"
@@ -50,19 +52,13 @@ uint64_t largest(SizeFunction size, const PlannedStep& step) {
 class ProgramEmitter {
  public:
   ProgramEmitter(const Graph& graph, const Box& box, ExpressionTable* expressions, PlanModel* plan)
-      : graph_(graph), box_(box), expressions_(*expressions), plan_(*plan) {}
+      : root_(graph), box_(box), expressions_(*expressions), plan_(*plan) {}
 
+  // `steps`: those of bodies behind the step that runs them.
   ProgramModel emit(const std::vector<PlannedStep>& steps, const std::vector<uint32_t>& kernels) {
-    std::vector<NodeId> nodes;
-    for (const PlannedStep& step : steps) nodes.push_back(step.node);
-    const std::vector<std::vector<std::string>> names = onnx_names(graph_, nodes);
-    for (size_t i = 0; i < steps.size(); ++i) {
-      step_ = static_cast<int32_t>(i);
-      planfmt::StepModel model = emit_step(steps[i]);
-      model.kernel = kernels[i];
-      model.onnx = names[i];
-      program_.steps.push_back(std::move(model));
-    }
+    steps_ = &steps;
+    kernels_ = &kernels;
+    program_.steps = emit_region(root_);
     place_in_arena();
     return std::move(program_);
   }
@@ -70,11 +66,77 @@ class ProgramEmitter {
   uint64_t lower_bound() const { return lower_bound_; }
 
  private:
-  planfmt::StepModel emit_step(const PlannedStep& step) {
-    const Node& node = graph_.node(step.node);
+  // A value of the graph or of one of its bodies.
+  using Key = std::pair<const Graph*, ValueId>;
+  // Where a value without a view begins.
+  struct Base {
+    uint32_t storage = 0;
+    ir::Dim offset = 0;
+  };
+
+  std::vector<planfmt::StepModel> emit_region(const Graph& graph) {
+    const std::vector<NodeId> nodes = steps_of(graph);
+    const std::vector<std::vector<std::string>> names = onnx_names(graph, nodes);
+    std::vector<planfmt::StepModel> region;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      graph_ = &graph;
+      const size_t index = next_step_++;
+      const Node& node = graph.node(nodes[i]);
+      planfmt::StepModel model = is_control(node.kind) ? emit_control(node) : emit_step(node, (*steps_)[index]);
+      model.op = static_cast<uint8_t>(node.kind);
+      model.name = node.name;
+      model.kernel = (*kernels_)[index];
+      model.onnx = names[i];
+      region.push_back(std::move(model));
+    }
+    return region;
+  }
+
+  // ---- Control flow: bodies work where the values around them lie
+
+  planfmt::StepModel emit_control(const Node& node) {
+    const Graph& graph = *graph_;
+    planfmt::StepModel model;
+    if (node.kind == OpKind::kIf) {
+      model.inputs = {tensor(node.inputs[0])};
+    } else {
+      const bool has_condition = node.as<ir::LoopParams>().has_condition != 0;
+      model.inputs = {tensor(node.inputs[0]), has_condition ? tensor(node.inputs[1]) : -1};
+      model.outputs = {tensor(node.outputs[0])};
+      model.results = {{static_cast<uint32_t>(ir::iteration_of(node)), 0, 0}};
+    }
+    model.core_inputs = static_cast<uint32_t>(model.inputs.size());
+    for (size_t i = 0; i < node.bodies.size(); ++i) {
+      graph_ = &graph;
+      bind_body(node, i);
+      program_.bodies.emplace_back();
+      const size_t index = program_.bodies.size();  // region 0 is the program's own
+      model.regions.push_back(static_cast<uint32_t>(index));
+      std::vector<planfmt::StepModel> body = emit_region(*node.bodies[i]);
+      program_.bodies[index - 1] = std::move(body);
+    }
+    graph_ = &graph;
+    return model;
+  }
+
+  void bind_body(const Node& node, size_t index) {
+    const Graph& body = *node.bodies[index];
+    for (size_t i = 0; i < body.inputs.size(); ++i) {
+      bases_[{&body, body.inputs[i]}] = base_of_view(ir::value_behind(node, index, i));
+    }
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+      Base base = base_of_view(node.outputs[ir::result_of(node, i)]);
+      if (node.kind == OpKind::kLoop && !is_carried(node, i)) {
+        const ir::Dim iteration = root_.expr_pool()->symbol(iteration_of(node));
+        base.offset = base.offset + iteration * product(body.value(body.outputs[i]).dims);
+      }
+      bases_[{&body, body.outputs[i]}] = base;
+    }
+  }
+
+  planfmt::StepModel emit_step(const Node& node, const PlannedStep& step) {
     const KernelDescriptor& kernel = *step.choice.candidate.kernel;
     planfmt::StepModel model;
-    model.op = static_cast<uint8_t>(node.kind);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_packed = i < 32 && (kernel.packed_inputs >> i & 1) != 0;
       model.inputs.push_back(is_packed ? packed_tensor(node.inputs[i]) : tensor(node.inputs[i]));
@@ -95,7 +157,6 @@ class ProgramEmitter {
     program_.scratch_per_worker =
         std::max(program_.scratch_per_worker, align_up(largest(kernel.scratch_size, step), kScratchAlignment));
     program_.isa = std::max(program_.isa, static_cast<uint8_t>(kernel.isa));
-    model.name = node.name;
     model.time_us = step.choice.time_us;
     return model;
   }
@@ -104,33 +165,30 @@ class ProgramEmitter {
 
   int32_t tensor(ValueId id) {
     if (id == kNone) return -1;
-    const Placement place = placement_of(graph_, id);
-    const uint32_t storage = storage_of(place.storage);
-    touch(storage);
-    const auto [entry, is_new] = tensors_.try_emplace(id);
-    if (is_new) entry->second = add_tensor(id, place, storage);
+    const auto [entry, is_new] = tensors_.try_emplace({graph_, id});
+    if (is_new) entry->second = add_tensor(id, base_of_view(id));
     return entry->second;
   }
 
   // Dims only: the elements are in the step's packed weights.
   int32_t packed_tensor(ValueId id) {
     if (id == kNone) return -1;
-    const auto [entry, is_new] = packed_tensors_.try_emplace(id);
+    const auto [entry, is_new] = packed_tensors_.try_emplace({graph_, id});
     if (is_new) {
       if (!none_storage_) none_storage_ = add_storage({});
-      entry->second = add_tensor(id, placement_of(graph_, id), *none_storage_);
+      entry->second = add_tensor(id, {*none_storage_, placement_of(*graph_, id).offset});
     }
     return entry->second;
   }
 
-  int32_t add_tensor(ValueId id, const Placement& place, uint32_t storage) {
-    const ir::Value& value = graph_.value(id);
+  int32_t add_tensor(ValueId id, const Base& base) {
+    const ir::Value& value = graph_->value(id);
     planfmt::TensorModel model;
-    model.storage = storage;
+    model.storage = base.storage;
     model.dtype = value.dtype;
     model.dims = expressions_.add(value.dims);
-    model.strides = expressions_.add(place.strides);
-    model.offset = expressions_.add(place.offset);
+    model.strides = expressions_.add(placement_of(*graph_, id).strides);
+    model.offset = expressions_.add(base.offset);
     model.name = value.name;
     program_.tensors.push_back(std::move(model));
     return static_cast<int32_t>(program_.tensors.size() - 1);
@@ -138,10 +196,12 @@ class ProgramEmitter {
 
   // ---- Storages
 
-  uint32_t storage_of(ValueId base) {
-    const auto [entry, is_new] = storages_.try_emplace(base);
-    if (is_new) entry->second = make_storage(graph_.value(base));
-    return entry->second;
+  // Where a value of the graph at hand begins.
+  Base base_of_view(ValueId id) {
+    const Placement place = placement_of(*graph_, id);
+    const auto [entry, is_new] = bases_.try_emplace({graph_, place.storage});
+    if (is_new) entry->second = {make_storage(graph_->value(place.storage)), 0};
+    return {entry->second.storage, entry->second.offset + place.offset};
   }
 
   uint32_t make_storage(const ir::Value& base) {
@@ -151,35 +211,38 @@ class ProgramEmitter {
       return add_storage({StorageKind::kWeights, plan_.weights.add(std::move(bytes)), 0, size});
     }
     const uint64_t size = box_.bytes_at_most(base);
-    const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), base.id);
-    if (input != graph_.inputs.end()) {
-      return add_storage({StorageKind::kBinding, static_cast<uint32_t>(input - graph_.inputs.begin()), 0, size});
-    }
-    const auto output = std::find(graph_.outputs.begin(), graph_.outputs.end(), base.id);
-    if (output != graph_.outputs.end()) {
-      const auto index =
-          static_cast<uint32_t>(graph_.inputs.size()) + static_cast<uint32_t>(output - graph_.outputs.begin());
-      return add_storage({StorageKind::kBinding, index, 0, size});
+    if (const int64_t binding = binding_of(base); binding >= 0) {
+      return add_storage({StorageKind::kBinding, static_cast<uint32_t>(binding), 0, size});
     }
     return add_arena_storage(size);
   }
 
+  // -1 for what is no buffer of the caller's; those of bodies were bound before.
+  int64_t binding_of(const ir::Value& base) const {
+    if (graph_ != &root_) return -1;
+    const auto input = std::find(root_.inputs.begin(), root_.inputs.end(), base.id);
+    if (input != root_.inputs.end()) return input - root_.inputs.begin();
+    const auto output = std::find(root_.outputs.begin(), root_.outputs.end(), base.id);
+    if (output == root_.outputs.end()) return -1;
+    return static_cast<int64_t>(root_.inputs.size()) + (output - root_.outputs.begin());
+  }
+
   uint32_t add_storage(const StorageModel& model) {
     program_.storages.push_back(model);
-    lives_.push_back({0, 0, 0});
     return static_cast<uint32_t>(program_.storages.size() - 1);
   }
 
-  uint32_t add_arena_storage(uint64_t size) {
-    const uint32_t storage = add_storage({StorageKind::kArena, 0, 0, size});
-    lives_[storage] = {size, step_, step_};
-    return storage;
-  }
-
-  void touch(uint32_t storage) { lives_[storage].last = step_; }
+  uint32_t add_arena_storage(uint64_t size) { return add_storage({StorageKind::kArena, 0, 0, size}); }
 
   void place_in_arena() {
-    const MemoryPlan memory = plan_memory(lives_);  // storages outside the arena have size 0 there
+    const std::vector<planfmt::StorageLife> lives = storage_lives(program_);
+    std::vector<BufferLife> buffers(lives.size());  // storages outside the arena have size 0
+    for (size_t i = 0; i < lives.size(); ++i) {
+      if (program_.storages[i].kind != StorageKind::kArena) continue;
+      buffers[i] = {program_.storages[i].size, static_cast<int32_t>(lives[i].first),
+                    static_cast<int32_t>(lives[i].last)};
+    }
+    const MemoryPlan memory = plan_memory(buffers);
     for (size_t i = 0; i < program_.storages.size(); ++i) {
       if (program_.storages[i].kind == StorageKind::kArena) program_.storages[i].offset = memory.offsets[i];
     }
@@ -187,18 +250,29 @@ class ProgramEmitter {
     lower_bound_ = memory.lower_bound;
   }
 
-  const Graph& graph_;
+  const Graph& root_;
+  const Graph* graph_ = nullptr;  // the one whose nodes are being emitted
   const Box& box_;
   ExpressionTable& expressions_;
   PlanModel& plan_;
   ProgramModel program_;
-  std::map<ValueId, int32_t> tensors_, packed_tensors_;
-  std::map<ValueId, uint32_t> storages_;
+  const std::vector<PlannedStep>* steps_ = nullptr;
+  const std::vector<uint32_t>* kernels_ = nullptr;
+  size_t next_step_ = 0;
+  std::map<Key, int32_t> tensors_, packed_tensors_;
+  std::map<Key, Base> bases_;
   std::optional<uint32_t> none_storage_;
-  std::vector<BufferLife> lives_;  // one a storage
-  int32_t step_ = 0;
   uint64_t lower_bound_ = 0;
 };
+
+// Results name symbols of the graph's pool until all expressions are known; those that none uses are left out.
+void number_results(const std::vector<int64_t>& index_of, std::vector<planfmt::StepModel>* steps) {
+  for (planfmt::StepModel& step : *steps) {
+    std::erase_if(step.results, [&](const planfmt::StepResultModel& result) { return index_of[result.symbol] < 0; });
+    for (planfmt::StepResultModel& result : step.results)
+      result.symbol = static_cast<uint32_t>(index_of[result.symbol]);
+  }
+}
 
 }  // namespace
 
@@ -262,13 +336,18 @@ ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::v
   ProgramStats stats;
   stats.arena_bytes = program.arena_size + scratch;
   stats.arena_lower_bound = emitter.lower_bound() + scratch;
-  stats.steps = static_cast<int>(program.steps.size());
+  stats.steps = static_cast<int>(sequence_of(program).steps.size());
   plan_.programs.push_back(std::move(program));
   return stats;
 }
 
 PlanModel PlanEmitter::take() {
-  plan_.expressions = expressions_.to_models(graph_.expr_pool()->symbols(), &plan_.symbols);
+  std::vector<int64_t> index_of;
+  plan_.expressions = expressions_.to_models(graph_.expr_pool()->symbols(), &plan_.symbols, &index_of);
+  for (planfmt::ProgramModel& program : plan_.programs) {
+    number_results(index_of, &program.steps);
+    for (std::vector<planfmt::StepModel>& body : program.bodies) number_results(index_of, &body);
+  }
   return std::move(plan_);
 }
 

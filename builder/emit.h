@@ -15,7 +15,8 @@
 
 namespace planwright::builder {
 
-// A node that becomes a step: its work at the profile's opt and corners, and the tactic chosen for it.
+// A node that becomes a step: its work at the profile's opt and corners, and the tactic chosen for it. The steps of its
+// bodies follow one of control flow, whose tactic is its descriptor.
 struct PlannedStep {
   ir::NodeId node = ir::kNone;
   tactics::StepSpec opt;

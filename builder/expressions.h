@@ -16,9 +16,11 @@ class ExpressionTable {
   // The index of the expression's value.
   uint32_t add(ir::Dim dim);
   std::vector<uint32_t> add(const ir::Shape& shape);
-  // The table as the plan holds it; `symbols` receives those that it uses, in the pool's order.
+  // The table as the plan holds it; `symbols` receives those that it uses, in the pool's order, `index_of` where each
+  // of the pool's is among them, -1 for one that is not.
   std::vector<planfmt::ExprModel> to_models(const std::vector<ir::Symbol>& pool,
-                                            std::vector<planfmt::SymbolModel>* symbols) const;
+                                            std::vector<planfmt::SymbolModel>* symbols,
+                                            std::vector<int64_t>* index_of) const;
 
  private:
   std::vector<ir::ExprInstr> list_;

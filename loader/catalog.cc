@@ -107,6 +107,10 @@ Status check_args(const KernelDescriptor& kernel, const StepFacts& facts, const 
   if (facts.program_size % sizeof(PwInstr) != 0) {
     return error(StatusCode::kInvalid, "the program has %u bytes, no whole number of instructions", facts.program_size);
   }
+  if (facts.bodies != bodies_of(kernel.op)) {
+    return error(StatusCode::kInvalid, "the step has %d bodies, %s has %d", facts.bodies, name_of(kernel.op),
+                 bodies_of(kernel.op));
+  }
   PW_RETURN_IF_ERROR(check_packing(kernel, facts));
   PW_RETURN_IF_ERROR(check_aliases(kernel.op, facts));
   PW_RETURN_IF_ERROR(kernel.validate(args));

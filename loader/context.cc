@@ -99,6 +99,7 @@ Status pw_context::enter_profile(uint32_t profile) {
   PW_RETURN_IF_ERROR(shapes_.prepare(engine_->plan(), program));
   PW_RETURN_IF_ERROR(values_.prepare(*engine_, profile));
   PW_RETURN_IF_ERROR(schedule_.prepare(*engine_, program, shapes_.stages()));
+  PW_RETURN_IF_ERROR(known_at_.allocate(schedule_.steps().size()));
   profile_ = profile;
   return kOkStatus;
 }
@@ -199,24 +200,53 @@ Status pw_context::take_values() {
   return kOkStatus;
 }
 
-Status pw_context::take_results(size_t step) {
+Status pw_context::take_results(uint32_t step) {
   const auto* results = schedule_.results(step);
   if (results == nullptr || results->size() == 0) return kOkStatus;
-  bool changed = !ran_;
+  bool changed = known_at_[step] < newest_known_;
   for (const plan::StepResult* result : *results) {
     int64_t value = 0;
     PW_RETURN_IF_ERROR(schedule_.read_result(step, *result, &value));
     changed |= value != shapes_.symbol(result->symbol());
     shapes_.set_symbol(result->symbol(), value);
   }
-  if (!changed) return kOkStatus;
-  ran_ = false;  // later results may be the same, and what depends on them and on these is not
-  return enter_stage(planfmt::result_stage(static_cast<uint32_t>(step)));
+  if (changed) {
+    PW_RETURN_IF_ERROR(enter_stage(planfmt::result_stage(step)));
+    known_at_[step] = ++known_;
+  }
+  newest_known_ = known_at_[step];
+  return kOkStatus;
 }
 
-Status pw_context::run_step(size_t step) {
-  Status status = schedule_.run(step);
-  if (status.ok()) status = take_results(step);
+Status pw_context::run_body(uint32_t step, uint32_t body) {
+  const planfmt::StepList& steps = schedule_.steps();
+  const uint32_t end = steps.body_end(step, body);
+  for (uint32_t i = steps.body_begin(step, body); i < end; i = steps.end(i)) PW_RETURN_IF_ERROR(run_step(i));
+  return kOkStatus;
+}
+
+Status pw_context::run_loop(uint32_t step) {
+  const int64_t trips = schedule_.trip_count(step);
+  int64_t done = 0;
+  for (; done < trips && schedule_.goes_on(step); ++done) {
+    schedule_.set_iteration(step, done);
+    PW_RETURN_IF_ERROR(take_results(step));
+    PW_RETURN_IF_ERROR(run_body(step, 0));
+  }
+  schedule_.set_iteration(step, done);
+  return kOkStatus;
+}
+
+Status pw_context::run_step(uint32_t step) {
+  Status status = kOkStatus;
+  switch (schedule_.steps().bodies(step)) {
+    case 0:
+      status = schedule_.run(step);
+      if (status.ok()) status = take_results(step);
+      break;
+    case 1: status = run_loop(step); break;
+    default: status = run_body(step, schedule_.branch(step)); break;
+  }
   return status.ok() ? kOkStatus : error_context(status, "layer %s: ", schedule_.layer(step));
 }
 
@@ -229,16 +259,18 @@ Status pw_context::run() {
     valued_ = ran_ = false;
   }
   PW_RETURN_IF_ERROR(take_values());
+  if (!ran_) known_before_ = ++known_;  // what is new, or the last run stopped halfway
+  newest_known_ = known_before_;
+  ran_ = false;
   const double start = options_.layer_hook == nullptr ? 0 : loader::now_ms();
   double begin = 0;
-  for (size_t step = 0; step < schedule_.step_count(); ++step) {
-    if (const Status status = run_step(step); !status.ok()) {
-      ran_ = false;
-      return status;
-    }
+  const planfmt::StepList& steps = schedule_.steps();
+  size_t position = 0;
+  for (uint32_t step = 0; step < steps.size(); step = steps.end(step), ++position) {
+    PW_RETURN_IF_ERROR(run_step(step));
     if (options_.layer_hook == nullptr) continue;
     const double end = loader::now_ms() - start;
-    const pw_layer_event event = {step, schedule_.layer(step), begin, end};
+    const pw_layer_event event = {position, schedule_.layer(step), begin, end};
     options_.layer_hook(options_.layer_hook_user, &event);
     begin = loader::now_ms() - start;
   }
@@ -252,6 +284,6 @@ Status pw_context::get_info(pw_context_info* info) {
   answer.profile = ready ? static_cast<int32_t>(profile_) : -1;
   answer.threads = executor_->workers();
   answer.arena_bytes = ready ? memory_bytes_ : 0;
-  answer.step_count = ready ? schedule_.step_count() : 0;
+  answer.step_count = ready ? engine_->own_steps(static_cast<uint32_t>(profile_)).size() : 0;
   return loader::give_info(answer, info);
 }

@@ -58,10 +58,14 @@ struct pw_context {
   // Reads the values of shape inputs and places what depends on them, where they are new.
   planwright::Status take_values();
   // Makes what depends on the step's results known and places it.
-  planwright::Status take_results(size_t step);
+  planwright::Status take_results(uint32_t step);
   // Evaluates a later stage, checks the buffers of the outputs it makes known and places its steps.
   planwright::Status enter_stage(planwright::planfmt::Stage stage);
-  planwright::Status run_step(size_t step);
+  // Runs a step, its bodies and what its results make known.
+  planwright::Status run_step(uint32_t step);
+  // The steps of one body. Bodies within bodies: planfmt's kMaxRegionDepth deep.
+  planwright::Status run_body(uint32_t step, uint32_t body);
+  planwright::Status run_loop(uint32_t step);
 
   pw_engine* engine_ = nullptr;
   pw_context_options options_ = {};
@@ -80,6 +84,13 @@ struct pw_context {
   planwright::loader::InputValues values_;
   bool valued_ = false;  // what depends on input values has been placed
   bool ran_ = false;     // every symbol has its value
+
+  // Counts what has been made known. A step's results are made known again where they change, and where something they
+  // may be combined with has become known since.
+  uint64_t known_ = 0;
+  uint64_t known_before_ = 0;                      // any step ran
+  uint64_t newest_known_ = 0;                      // of what this run has come by
+  planwright::planfmt::Array<uint64_t> known_at_;  // of each step's results; 0: never
 
   planwright::planfmt::AlignedBytes owned_;
   planwright::loader::ContextMemory memory_;

@@ -35,6 +35,10 @@ Status pw_engine::find_binding(const char* name, uint32_t* index) const {
   return error_context(status, "the engine has no input or output named %s; it has %u: ", name, bindings.size());
 }
 
+const flatbuffers::Vector<flatbuffers::Offset<planwright::plan::Step>>& pw_engine::own_steps(uint32_t profile) const {
+  return *planwright::planfmt::program_of(plan(), profile, catalog)->regions()->Get(0)->steps();
+}
+
 namespace planwright::loader {
 
 void keep(pw_engine* engine) { engine->references.fetch_add(1, std::memory_order_relaxed); }
@@ -155,10 +159,7 @@ Status get_info(const pw_engine* engine, pw_engine_info* info) {
 // The steps of a profile as this CPU runs them; null where there is no such profile.
 const flatbuffers::Vector<flatbuffers::Offset<plan::Step>>* steps_of(const pw_engine* engine, size_t profile) {
   if (engine == nullptr || profile >= engine->plan().profiles()->size()) return nullptr;
-  return planfmt::program_of(engine->plan(), static_cast<uint32_t>(profile), engine->catalog)
-      ->regions()
-      ->Get(0)
-      ->steps();
+  return &engine->own_steps(static_cast<uint32_t>(profile));
 }
 
 Status get_step(const pw_engine* engine, size_t profile, size_t index, pw_step_info* info) {

@@ -21,6 +21,9 @@ struct pw_engine {
   // kInvalid, naming the bindings there are, where there is none of that name.
   planwright::Status find_binding(const char* name, uint32_t* index) const;
 
+  // The steps that a profile's program runs itself, not those of their bodies: what reports count.
+  const flatbuffers::Vector<flatbuffers::Offset<planwright::plan::Step>>& own_steps(uint32_t profile) const;
+
   planwright::planfmt::EngineFile file;
   planwright::loader::RegistryCatalog catalog{planwright::Isa::kReference};
   planwright::planfmt::Array<const void*> kernels;  // one of each of the plan's

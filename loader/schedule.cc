@@ -22,15 +22,16 @@ bool writes_nothing(const StepFacts& facts) {
 Status Schedule::prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages) {
   engine_ = &engine;
   program_ = &program;
+  list_ = &stages.steps();
   bound_count_ = 0;
-  const auto& steps = *program.regions()->Get(0)->steps();
+  const planfmt::StepList& steps = *list_;
   PW_RETURN_IF_ERROR(reader_.prepare(engine.plan(), program));
   PW_RETURN_IF_ERROR(steps_.allocate(steps.size()));
   PW_RETURN_IF_ERROR(stages_.allocate(steps.size()));
   PW_RETURN_IF_ERROR(by_stage_.allocate(steps.size()));
   uint32_t operands = 0, scalars = 0;
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    const plan::Step& step = *steps.Get(i);
+    const plan::Step& step = steps[i];
     steps_[i].first_view = operands;
     steps_[i].first_scalar = scalars;
     stages_[i] = stages.of_step(step);
@@ -44,7 +45,7 @@ Status Schedule::prepare(const pw_engine& engine, const plan::Program& program, 
   PW_RETURN_IF_ERROR(begins_.allocate(operands));
   PW_RETURN_IF_ERROR(scalars_.allocate(scalars));
   PW_RETURN_IF_ERROR(bound_.allocate(operands));
-  for (uint32_t i = 0; i < steps.size(); ++i) find_bound(*steps.Get(i), steps_[i].first_view);
+  for (uint32_t i = 0; i < steps.size(); ++i) find_bound(steps[i], steps_[i].first_view);
   return kOkStatus;
 }
 
@@ -63,12 +64,11 @@ void Schedule::find_bound(const plan::Step& step, uint32_t first_view) {
 }
 
 Status Schedule::place(const planfmt::ShapeValues& shapes, planfmt::Stage stage, const ContextMemory& memory) {
-  const auto& steps = *program_->regions()->Get(0)->steps();
   const uint32_t* first =
       std::lower_bound(by_stage_.begin(), by_stage_.end(), stage,
                        [&](uint32_t step, planfmt::Stage wanted) { return stages_[step] < wanted; });
   for (; first != by_stage_.end() && stages_[*first] == stage; ++first) {
-    const plan::Step& step = *steps.Get(*first);
+    const plan::Step& step = (*list_)[*first];
     const Status status = place_step(step, shapes.values(), memory, &steps_[*first]);
     if (!status.ok()) return error_context(status, "layer %s cannot run at these shapes: ", step.name()->c_str());
   }
@@ -151,8 +151,14 @@ Status Schedule::read_result(size_t step, const plan::StepResult& result, int64_
   return kOkStatus;
 }
 
-const char* Schedule::layer(size_t step) const {
-  return program_->regions()->Get(0)->steps()->Get(static_cast<uint32_t>(step))->name()->c_str();
+int64_t Schedule::trip_count(size_t step) const {
+  const TensorView& count = steps_[step].args.inputs[0];
+  return count.absent ? INT64_MAX : *count.as<const int64_t>();
+}
+
+bool Schedule::goes_on(size_t step) const {
+  const TensorView& condition = steps_[step].args.inputs[1];
+  return condition.absent || *condition.as<const uint8_t>() != 0;
 }
 
 }  // namespace planwright::loader

@@ -18,7 +18,7 @@ struct ContextMemory {
 
 class Schedule {
  public:
-  // Room for the program's steps; what was scheduled before is forgotten. kResource.
+  // Room for the program's steps; what was scheduled before is forgotten. `stages` must outlive its use. kResource.
   Status prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages);
 
   // Fills in every step that can be at this stage and no earlier, having checked that its kernel may run it: kCorrupt,
@@ -29,17 +29,27 @@ class Schedule {
   // place().
   void bind(const Buffer* buffers);
 
-  size_t step_count() const { return steps_.size(); }
-  // Runs a step. kPrecondition where the kernel refuses its data.
+  const planfmt::StepList& steps() const { return *list_; }
+  // Runs a step that has no bodies. kPrecondition where the kernel refuses its data.
   Status run(size_t step) const {
     const Step& entry = steps_[step];
     return entry.empty ? kOkStatus : entry.run(entry.args);
   }
-  const char* layer(size_t step) const;
+  const char* layer(size_t step) const { return (*list_)[static_cast<uint32_t>(step)].name()->c_str(); }
+
+  // ---- Of steps with bodies
+  // Which body an If runs.
+  uint32_t branch(size_t step) const { return *steps_[step].args.inputs[0].as<const uint8_t>() != 0 ? 0 : 1; }
+  // How often a Loop's body runs at most.
+  int64_t trip_count(size_t step) const;
+  // Whether a Loop goes on after `done` iterations, as its condition says.
+  bool goes_on(size_t step) const;
+  // Tells a Loop's body which iteration it is in, and after the last what comes behind how many there were.
+  void set_iteration(size_t step, int64_t iteration) const { *steps_[step].args.outputs[0].as<int64_t>() = iteration; }
 
   // The symbols that the step gives their values; null: none.
   const flatbuffers::Vector<const plan::StepResult*>* results(size_t step) const {
-    return program_->regions()->Get(0)->steps()->Get(static_cast<uint32_t>(step))->results();
+    return (*list_)[static_cast<uint32_t>(step)].results();
   }
   // Reads one, after the step ran. kPrecondition where the output has no such element.
   Status read_result(size_t step, const plan::StepResult& result, int64_t* value) const;
@@ -59,6 +69,7 @@ class Schedule {
 
   const pw_engine* engine_ = nullptr;
   const plan::Program* program_ = nullptr;
+  const planfmt::StepList* list_ = nullptr;
   planfmt::StepReader reader_;
   planfmt::Array<Step> steps_;
   planfmt::Array<uint32_t> by_stage_;  // steps in the order of their stages

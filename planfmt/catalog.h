@@ -25,7 +25,8 @@ struct OperandFacts {
 
 struct StepFacts {
   uint8_t op = 0;
-  uint8_t isa = 0;  // what the program's CPU has
+  uint8_t isa = 0;     // what the program's CPU has
+  int32_t bodies = 0;  // regions that the step runs
   const OperandFacts* inputs = nullptr;
   int32_t input_count = 0;
   int32_t core_inputs = 0;

@@ -82,11 +82,8 @@ class NodeNames {
  public:
   explicit NodeNames(const PlanModel& model) {
     for (const ProgramModel& program : model.programs) {
-      for (const StepModel& step : program.steps) {
-        for (const std::string& name : step.onnx) {
-          if (indices_.emplace(name, static_cast<uint32_t>(names_.size())).second) names_.push_back(name);
-        }
-      }
+      add(program.steps);
+      for (const std::vector<StepModel>& body : program.bodies) add(body);
     }
   }
   const std::vector<std::string>& all() const { return names_; }
@@ -97,6 +94,14 @@ class NodeNames {
   }
 
  private:
+  void add(const std::vector<StepModel>& steps) {
+    for (const StepModel& step : steps) {
+      for (const std::string& name : step.onnx) {
+        if (indices_.emplace(name, static_cast<uint32_t>(names_.size())).second) names_.push_back(name);
+      }
+    }
+  }
+
   std::map<std::string, uint32_t> indices_;
   std::vector<std::string> names_;
 };
@@ -109,12 +114,13 @@ Offset<plan::Step> encode(FlatBufferBuilder& builder, const StepModel& step, con
   const auto program = aligned_bytes(builder, step.program);
   const auto name = builder.CreateString(step.name);
   const auto onnx = builder.CreateVector(nodes.indices(step));
+  const auto regions = builder.CreateVector(step.regions);
   const plan::Tactic tactic(step.tactic);
   const auto results = structs(builder, step.results, [](const StepResultModel& result) {
     return plan::StepResult(result.symbol, result.output, result.element);
   });
   return plan::CreateStep(builder, step.kernel, step.op, inputs, outputs, step.core_inputs, params, scalars, program,
-                          &tactic, step.packed, step.workspace, name, onnx, 0, step.time_us, results);
+                          &tactic, step.packed, step.workspace, name, onnx, regions, step.time_us, results);
 }
 
 Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& program, const NodeNames& nodes) {
@@ -123,10 +129,14 @@ Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& pro
   });
   const auto tensors =
       tables(builder, program.tensors, [&](const TensorModel& tensor) { return encode(builder, tensor); });
-  const auto steps =
-      tables(builder, program.steps, [&](const StepModel& step) { return encode(builder, step, nodes); });
-  const Offset<plan::Region> region = plan::CreateRegion(builder, steps);
-  const auto regions = builder.CreateVector(&region, 1);
+  std::vector<Offset<plan::Region>> list;
+  const auto add_region = [&](const std::vector<StepModel>& steps) {
+    list.push_back(plan::CreateRegion(
+        builder, tables(builder, steps, [&](const StepModel& step) { return encode(builder, step, nodes); })));
+  };
+  add_region(program.steps);
+  for (const std::vector<StepModel>& body : program.bodies) add_region(body);
+  const auto regions = builder.CreateVector(list);
   return plan::CreateProgram(builder, program.profile, program.isa, storages, tensors, regions, program.arena_size,
                              program.scratch_per_worker);
 }

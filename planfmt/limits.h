@@ -20,6 +20,7 @@ inline constexpr uint32_t kMaxBlobs = 1u << 20;
 inline constexpr uint32_t kMaxStorages = 1u << 20;
 inline constexpr uint32_t kMaxStepOperands = 1u << 14;  // a Concat of thousands of inputs exists
 inline constexpr uint32_t kMaxStepScalars = 1u << 14;
+inline constexpr uint32_t kMaxRegionDepth = 16;  // bodies of If and Loop within each other
 inline constexpr uint32_t kMaxInputValues = 64;  // of one shape input
 inline constexpr int32_t kMaxThreads = 256;
 

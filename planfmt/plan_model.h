@@ -86,6 +86,7 @@ struct StepModel {
   std::vector<std::string> onnx;
   float time_us = 0;
   std::vector<StepResultModel> results;
+  std::vector<uint32_t> regions;
 };
 
 struct ProgramModel {
@@ -93,7 +94,8 @@ struct ProgramModel {
   uint8_t isa = 0;
   std::vector<StorageModel> storages;
   std::vector<TensorModel> tensors;
-  std::vector<StepModel> steps;  // region 0
+  std::vector<StepModel> steps;                // region 0
+  std::vector<std::vector<StepModel>> bodies;  // regions 1, 2, ...
   uint64_t arena_size = 0;
   uint64_t scratch_per_worker = 0;
 };

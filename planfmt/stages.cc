@@ -5,14 +5,13 @@
 namespace planwright::planfmt {
 namespace {
 
-Status find_symbol_stages(const plan::Plan& plan, const plan::Program& program, Array<Stage>* stages) {
+Status find_symbol_stages(const plan::Plan& plan, const StepList& steps, Array<Stage>* stages) {
   PW_RETURN_IF_ERROR(stages->allocate(plan.symbols()->size()));
   for (uint32_t i = 0; i < plan.symbols()->size(); ++i) {
     (*stages)[i] = plan.symbols()->Get(i)->origin() == plan::SymbolOrigin::InputValue ? kValuesStage : kDimsStage;
   }
-  const auto& steps = *program.regions()->Get(0)->steps();
   for (uint32_t step = 0; step < steps.size(); ++step) {
-    const auto* results = steps.Get(step)->results();
+    const auto* results = steps[step].results();
     if (results == nullptr) continue;
     for (const plan::StepResult* result : *results) (*stages)[result->symbol()] = result_stage(step);
   }
@@ -25,7 +24,8 @@ Status Stages::prepare(const plan::Plan& plan, const plan::Program& program) {
   plan_ = &plan;
   program_ = &program;
   Array<Stage> symbols;
-  PW_RETURN_IF_ERROR(find_symbol_stages(plan, program, &symbols));
+  PW_RETURN_IF_ERROR(steps_.prepare(program));
+  PW_RETURN_IF_ERROR(find_symbol_stages(plan, steps_, &symbols));
   PW_RETURN_IF_ERROR(expressions_.allocate(plan.expressions()->size()));
   PW_RETURN_IF_ERROR(guards_.allocate(plan.guards()->size()));
   for (uint32_t i = 0; i < expressions_.size(); ++i) {

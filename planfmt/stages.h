@@ -4,6 +4,7 @@
 #define PLANWRIGHT_PLANFMT_STAGES_H_
 
 #include "planfmt/memory.h"
+#include "planfmt/step_list.h"
 #include "schemas/plan_generated.h"
 
 namespace planwright::planfmt {
@@ -12,6 +13,7 @@ using Stage = uint32_t;
 inline constexpr Stage kDimsStage = 0;    // once shapes are set
 inline constexpr Stage kValuesStage = 1;  // once the values of inputs are read
 constexpr Stage result_stage(uint32_t step) { return step + 2; }
+constexpr uint32_t step_of(Stage stage) { return stage - 2; }  // only of a result's stage
 
 // Indices, ascending.
 struct IndexRange {
@@ -25,6 +27,8 @@ class Stages {
  public:
   // kResource.
   Status prepare(const plan::Plan& plan, const plan::Program& program);
+
+  const StepList& steps() const { return steps_; }
 
   Stage of_expression(uint32_t expression) const { return expressions_[expression]; }
   Stage of_binding(const plan::Binding& binding) const { return latest(*binding.dims()); }
@@ -43,6 +47,7 @@ class Stages {
 
   const plan::Plan* plan_ = nullptr;
   const plan::Program* program_ = nullptr;
+  StepList steps_;
   Array<Stage> expressions_, guards_;
   Array<uint32_t> expressions_by_stage_, guards_by_stage_;
 };

@@ -55,12 +55,12 @@ Status StepReader::prepare(const plan::Plan& plan, const plan::Program& program)
   plan_ = &plan;
   program_ = &program;
   size_t operands = 0, scalars = 0;
-  const auto& steps = *program.regions()->Get(0)->steps();
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    const plan::Step& step = *steps.Get(i);
-    const size_t count = size_t{step.inputs()->size()} + step.outputs()->size();
-    if (count > operands) operands = count;
-    if (step.scalars() != nullptr && step.scalars()->size() > scalars) scalars = step.scalars()->size();
+  for (const plan::Region* region : *program.regions()) {
+    for (const plan::Step* step : *region->steps()) {
+      const size_t count = size_t{step->inputs()->size()} + step->outputs()->size();
+      if (count > operands) operands = count;
+      if (step->scalars() != nullptr && step->scalars()->size() > scalars) scalars = step->scalars()->size();
+    }
   }
   PW_RETURN_IF_ERROR(operands_.allocate(operands));
   return scalars_.allocate(scalars);
@@ -121,6 +121,7 @@ Status StepReader::read(const plan::Step& step, const int64_t* values, StepFacts
   *facts = {};
   facts->op = step.op();
   facts->isa = program_->isa();
+  facts->bodies = step.regions() == nullptr ? 0 : static_cast<int32_t>(step.regions()->size());
   facts->inputs = operands_.data();
   facts->input_count = static_cast<int32_t>(step.inputs()->size());
   facts->core_inputs = static_cast<int32_t>(step.core_inputs());

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "planfmt/step_list.h"
 #include "planfmt/verify_parts.h"
 
 namespace planwright::planfmt {
@@ -14,12 +15,16 @@ struct Life {
   uint32_t storage;
 };
 
-// When each storage is written and read, in the order of the steps.
+// When each storage is written and read, in the order of the steps. What only one branch of an If has written is not
+// there for the other one, nor after it.
 class Uses {
  public:
-  Status prepare(const plan::Plan& plan, const plan::Program& program) {
+  Status prepare(const plan::Plan& plan, const plan::Program& program, const StepList& steps) {
     plan_ = &plan;
     program_ = &program;
+    size_t writes = 0;
+    for (uint32_t i = 0; i < steps.size(); ++i) writes += steps[i].outputs()->size();
+    PW_RETURN_IF_ERROR(log_.allocate(writes));
     return uses_.allocate(program.storages()->size());
   }
 
@@ -29,20 +34,46 @@ class Uses {
     if (!use.written && is_computed(tensor)) {
       return error(StatusCode::kCorrupt, "reads tensor %d, which no step before it wrote", tensor);
     }
-    use.last = step;
+    extend(use, step);
     return kOkStatus;
   }
 
   void write(int32_t tensor, uint32_t step) {
     if (tensor < 0) return;
     Use& use = of(tensor);
-    if (!use.written) use.first = step;
-    use.written = true;
-    use.last = step;
+    if (!use.written) {
+      log_[log_size_++] = storage_of(tensor);
+      use.written = true;
+    }
+    extend(use, step);
+  }
+
+  // Kept for that step too.
+  void keep(int32_t tensor, uint32_t step) {
+    if (tensor >= 0) extend(of(tensor), step);
+  }
+
+  // How much has been written by now.
+  size_t mark() const { return log_size_; }
+  // Before the second branch of an If: what was written since `begin` is not there.
+  void hide_since(size_t begin) {
+    for (size_t i = begin; i < log_size_; ++i) uses_[log_[i]].written = false;
+  }
+  // After both: what the first wrote from `begin` to `middle` and the second since then is there.
+  void join(size_t begin, size_t middle) {
+    for (size_t i = begin; i < middle; ++i) uses_[log_[i]].in_first = true;
+    size_t kept = begin;
+    for (size_t i = middle; i < log_size_; ++i) uses_[log_[i]].written = uses_[log_[i]].in_first;
+    for (size_t i = begin; i < middle; ++i) {
+      Use& use = uses_[log_[i]];
+      use.in_first = false;
+      if (use.written) log_[kept++] = log_[i];
+    }
+    log_size_ = kept;
   }
 
   struct Use {
-    bool written;
+    bool used, written, in_first;
     uint32_t first, last;
   };
   const Use& operator[](uint32_t storage) const { return uses_[storage]; }
@@ -59,10 +90,17 @@ class Uses {
     return program_->tensors()->Get(static_cast<uint32_t>(tensor))->storage();
   }
   Use& of(int32_t tensor) { return uses_[storage_of(tensor)]; }
+  static void extend(Use& use, uint32_t step) {
+    if (!use.used) use.first = step;
+    use.used = true;
+    use.last = step;
+  }
 
   const plan::Plan* plan_ = nullptr;
   const plan::Program* program_ = nullptr;
   Array<Use> uses_;
+  Array<uint32_t> log_;  // storages in the order in which they were written
+  size_t log_size_ = 0;
 };
 
 // Which bytes of the arena are taken, over the places where a buffer begins or ends: a segment tree in an array, so
@@ -142,15 +180,34 @@ Status verify_no_overlap(Array<Life>& lives) {
   return kOkStatus;
 }
 
-Status follow_steps(const plan::Program& program, Uses* uses) {
-  const auto& steps = *program.regions()->Get(0)->steps();
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    const plan::Step& step = *steps.Get(i);
+Status follow_steps(const StepList& steps, uint32_t begin, uint32_t end, Uses* uses);
+
+// Calls follow_steps() for the bodies: kMaxRegionDepth deep at most.
+Status follow_bodies(const StepList& steps, uint32_t step, Uses* uses) {
+  const size_t begin = uses->mark();
+  PW_RETURN_IF_ERROR(follow_steps(steps, steps.body_begin(step, 0), steps.body_end(step, 0), uses));
+  if (steps.bodies(step) == 2) {
+    const size_t middle = uses->mark();
+    uses->hide_since(begin);
+    PW_RETURN_IF_ERROR(follow_steps(steps, steps.body_begin(step, 1), steps.body_end(step, 1), uses));
+    uses->join(begin, middle);
+  }
+  // The loader looks at the step's own operands until the last body has run.
+  for (const auto* tensors : {steps[step].inputs(), steps[step].outputs()}) {
+    for (const int32_t tensor : *tensors) uses->keep(tensor, steps.end(step) - 1);
+  }
+  return kOkStatus;
+}
+
+Status follow_steps(const StepList& steps, uint32_t begin, uint32_t end, Uses* uses) {
+  for (uint32_t i = begin; i < end; i = steps.end(i)) {
+    const plan::Step& step = steps[i];
     for (const int32_t input : *step.inputs()) {
       const Status status = uses->read(input, i);
       if (!status.ok()) return error_context(status, "step %u (layer %s): ", i, step.name()->c_str());
     }
     for (const int32_t output : *step.outputs()) uses->write(output, i);
+    if (steps.bodies(i) > 0) PW_RETURN_IF_ERROR(follow_bodies(steps, i, uses));
   }
   return kOkStatus;
 }
@@ -172,8 +229,7 @@ Status verify_outputs_written(const plan::Plan& plan, const plan::Program& progr
 }
 
 // A workspace is alive for its step alone, whichever storage it is.
-Status collect_lives(const plan::Program& program, const Uses& uses, Array<Life>* lives) {
-  const auto& steps = *program.regions()->Get(0)->steps();
+Status collect_lives(const plan::Program& program, const StepList& steps, const Uses& uses, Array<Life>* lives) {
   PW_RETURN_IF_ERROR(lives->allocate(size_t{program.storages()->size()} + steps.size()));
   size_t count = 0;
   const auto add = [&](uint32_t storage, uint32_t first, uint32_t last) {
@@ -181,12 +237,13 @@ Status collect_lives(const plan::Program& program, const Uses& uses, Array<Life>
     if (bytes.size() > 0) (*lives)[count++] = {bytes.offset(), bytes.offset() + bytes.size(), first, last, storage};
   };
   for (uint32_t i = 0; i < program.storages()->size(); ++i) {
-    if (program.storages()->Get(i)->kind() == plan::StorageKind::Arena && uses[i].written) {
-      add(i, uses[i].first, uses[i].last);
-    }
+    if (program.storages()->Get(i)->kind() != plan::StorageKind::Arena || !uses[i].used) continue;
+    uint32_t first = uses[i].first, last = uses[i].last;
+    widen_life(steps.nestings(), &first, &last);
+    add(i, first, last);
   }
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    if (steps.Get(i)->workspace() >= 0) add(static_cast<uint32_t>(steps.Get(i)->workspace()), i, i);
+    if (steps[i].workspace() >= 0) add(static_cast<uint32_t>(steps[i].workspace()), i, i);
   }
   lives->truncate(count);
   return kOkStatus;
@@ -195,12 +252,14 @@ Status collect_lives(const plan::Program& program, const Uses& uses, Array<Life>
 }  // namespace
 
 Status verify_lifetimes(const plan::Plan& plan, const plan::Program& program) {
+  StepList steps;
+  PW_RETURN_IF_ERROR(steps.prepare(program));
   Uses uses;
-  PW_RETURN_IF_ERROR(uses.prepare(plan, program));
-  PW_RETURN_IF_ERROR(follow_steps(program, &uses));
+  PW_RETURN_IF_ERROR(uses.prepare(plan, program, steps));
+  PW_RETURN_IF_ERROR(follow_steps(steps, 0, steps.size(), &uses));
   PW_RETURN_IF_ERROR(verify_outputs_written(plan, program, uses));
   Array<Life> lives;
-  PW_RETURN_IF_ERROR(collect_lives(program, uses, &lives));
+  PW_RETURN_IF_ERROR(collect_lives(program, steps, uses, &lives));
   return verify_no_overlap(lives);
 }
 

@@ -144,20 +144,15 @@ Status verify_step(const plan::Plan& plan, const plan::Program& program, const p
   if (!may_be_read(step.params()) || !may_be_read(step.program()) || step.tactic() == nullptr) {
     return error(StatusCode::kCorrupt, "params, program or tactic are missing or not aligned");
   }
-  if (step.regions() != nullptr && step.regions()->size() > 0) {
-    return error(StatusCode::kIncompatible,
-                 "runs a body of its own (If, Loop or Scan), which this library does not do");
-  }
   return kOkStatus;
 }
 
 // That each symbol which is a step's result has exactly one step, which has such an output.
-Status verify_results(const plan::Plan& plan, const plan::Program& program) {
+Status verify_results(const plan::Plan& plan, const plan::Program& program, const StepList& steps) {
   Array<uint8_t> found;
   PW_RETURN_IF_ERROR(found.allocate(plan.symbols()->size()));
-  const auto& steps = *program.regions()->Get(0)->steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    const plan::Step& step = *steps.Get(i);
+    const plan::Step& step = steps[i];
     if (step.results() == nullptr) continue;
     for (const plan::StepResult* result : *step.results()) {
       const int32_t tensor = result->output() < step.outputs()->size() ? step.outputs()->Get(result->output()) : -1;
@@ -178,18 +173,25 @@ Status verify_results(const plan::Plan& plan, const plan::Program& program) {
   return kOkStatus;
 }
 
-// That no step needs what only it or a later one makes known.
+// That no step needs what only it, a later one or one that may not run makes known.
 Status verify_stages(const plan::Plan& plan, const plan::Program& program) {
   Stages stages;
   PW_RETURN_IF_ERROR(stages.prepare(plan, program));
-  const auto& steps = *program.regions()->Get(0)->steps();
+  const StepList& steps = stages.steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    if (stages.of_step(*steps.Get(i)) >= result_stage(i)) {
+    const Stage stage = stages.of_step(steps[i]);
+    if (stage > kValuesStage && !steps.follows(i, step_of(stage))) {
       return error(StatusCode::kCorrupt, "step %u (layer %s) needs a result that is not there yet", i,
-                   steps.Get(i)->name()->c_str());
+                   steps[i].name()->c_str());
     }
   }
   for (const plan::Binding* binding : *plan.bindings()) {
+    const Stage stage = stages.of_binding(*binding);
+    const bool is_result = stage > kValuesStage;
+    if (is_result && (steps.nesting(step_of(stage)).owner != kNoStep || steps.bodies(step_of(stage)) > 0)) {
+      return error(StatusCode::kCorrupt, "the dims of %s depend on what a step's body makes known",
+                   binding->name()->c_str());
+    }
     if (binding->kind() == plan::BindingKind::Input && stages.of_binding(*binding) != kDimsStage) {
       return error(StatusCode::kCorrupt, "the dims of input %s depend on values", binding->name()->c_str());
     }
@@ -219,16 +221,13 @@ Status verify_program(const plan::Plan& plan, const plan::Program& program, uint
   for (uint32_t i = 0; i < program.storages()->size(); ++i) PW_RETURN_IF_ERROR(verify_storage(plan, program, i));
   PW_RETURN_IF_ERROR(verify_binding_storages(plan, program));
   for (uint32_t i = 0; i < program.tensors()->size(); ++i) PW_RETURN_IF_ERROR(verify_tensor(plan, program, i));
-  if (program.regions()->size() != 1) {
-    return error(program.regions()->size() == 0 ? StatusCode::kCorrupt : StatusCode::kIncompatible,
-                 "a program has %u regions; this library runs one", program.regions()->size());
-  }
-  const auto& steps = *program.regions()->Get(0)->steps();
+  StepList steps;
+  PW_RETURN_IF_ERROR(steps.prepare(program));
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    const Status status = verify_step(plan, program, *steps.Get(i), budget);
-    if (!status.ok()) return error_context(status, "step %u (layer %s): ", i, steps.Get(i)->name()->c_str());
+    const Status status = verify_step(plan, program, steps[i], budget);
+    if (!status.ok()) return error_context(status, "step %u (layer %s): ", i, steps[i].name()->c_str());
   }
-  PW_RETURN_IF_ERROR(verify_results(plan, program));
+  PW_RETURN_IF_ERROR(verify_results(plan, program, steps));
   return verify_stages(plan, program);
 }
 

@@ -35,9 +35,9 @@ Status verify_tactics(const plan::Plan& plan, const plan::Program& program, cons
   if (!status.ok()) return error_context(as_corrupt(status), "the opt shapes of profile %u: ", program.profile());
   StepReader reader;
   PW_RETURN_IF_ERROR(reader.prepare(plan, program));
-  const auto& steps = *program.regions()->Get(0)->steps();
+  const StepList& steps = shapes.stages().steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    const plan::Step& step = *steps.Get(i);
+    const plan::Step& step = steps[i];
     if (shapes.stages().of_step(step) > kValuesStage) continue;  // looked at when a run knows its shapes
     StepFacts facts;
     StepNeeds needs;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/files.h"
+#include "planfmt/lifetimes.h"
 #include "schemas/types/checked.h"
 #include "tactics/kernels/op.h"
 
@@ -29,6 +30,7 @@ std::string format_expr(const PlanModel& plan, uint32_t index) {
     case ExprOp::kConstant: return std::to_string(expr.value);
     case ExprOp::kSymbol: {
       const planfmt::SymbolModel& symbol = plan.symbols[static_cast<size_t>(expr.value)];
+      if (symbol.source >= plan.bindings.size()) return fmt::format("result{}", expr.value);
       return fmt::format("{}[{}]", plan.bindings[symbol.source].name, symbol.element);
     }
     case ExprOp::kAdd: return pair("({} + {})");
@@ -77,28 +79,11 @@ nlohmann::json describe_layer(const PlanModel& plan, const ProgramModel& program
 }
 
 nlohmann::json describe_arena(const ProgramModel& program) {
-  struct Life {
-    int first = -1, last = -1;
-  };
-  std::vector<Life> lives(program.storages.size());
-  const auto touch = [&](uint32_t storage, int step) {
-    Life& life = lives[storage];
-    if (life.first < 0) life.first = step;
-    life.last = step;
-  };
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const StepModel& step = program.steps[s];
-    for (const std::vector<int32_t>* ids : {&step.inputs, &step.outputs}) {
-      for (const int32_t id : *ids) {
-        if (id >= 0) touch(program.tensors[static_cast<size_t>(id)].storage, static_cast<int>(s));
-      }
-    }
-    if (step.workspace >= 0) touch(static_cast<uint32_t>(step.workspace), static_cast<int>(s));
-  }
+  const std::vector<planfmt::StorageLife> lives = storage_lives(program);
   nlohmann::json buffers = nlohmann::json::array();
   for (size_t i = 0; i < lives.size(); ++i) {
     const planfmt::StorageModel& storage = program.storages[i];
-    if (storage.kind != StorageKind::kArena || lives[i].first < 0) continue;
+    if (storage.kind != StorageKind::kArena || !lives[i].used) continue;
     buffers.push_back({{"Offset", storage.offset},
                        {"Size", align_up(storage.size, 64)},
                        {"First", lives[i].first},
@@ -115,7 +100,7 @@ nlohmann::json describe_arena(const ProgramModel& program) {
 void export_layer_info(const PlanModel& plan, const std::string& path) {
   nlohmann::json layers = nlohmann::json::array(), arena = nlohmann::json::array(), bindings = nlohmann::json::array();
   for (const ProgramModel& program : plan.programs) {
-    for (const StepModel& step : program.steps) layers.push_back(describe_layer(plan, program, step));
+    for (const StepModel* step : sequence_of(program).steps) layers.push_back(describe_layer(plan, program, *step));
     arena.push_back(describe_arena(program));
   }
   for (const planfmt::BindingModel& binding : plan.bindings) bindings.push_back(binding.name);

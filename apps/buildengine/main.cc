@@ -18,6 +18,7 @@
 #include "apps/common/report.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
+#include "planfmt/lifetimes.h"
 #include "planfmt/write.h"
 #include "schemas/types/error.h"
 
@@ -75,9 +76,9 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
   for (size_t i = 0; i < built.programs.size(); ++i) {
     const builder::ProgramStats& stats = built.programs[i];
     std::map<std::string, int> precisions;
-    for (const planfmt::StepModel& step : built.plan.programs[i].steps) {
-      if (step.outputs.empty() || step.outputs[0] < 0) continue;
-      ++precisions[name_of(built.plan.programs[i].tensors[static_cast<size_t>(step.outputs[0])].dtype)];
+    for (const planfmt::StepModel* step : sequence_of(built.plan.programs[i]).steps) {
+      if (step->outputs.empty() || step->outputs[0] < 0) continue;
+      ++precisions[name_of(built.plan.programs[i].tensors[static_cast<size_t>(step->outputs[0])].dtype)];
     }
     std::string counts;
     for (const auto& [precision, count] : precisions)

@@ -58,30 +58,39 @@ struct Value {
   int rank() const { return static_cast<int>(dims.size()); }
 };
 
+// Of a Loop, here only: a step of the plan carries its values by where they lie.
+struct LoopParams {
+  int32_t carried = 0;        // values that an iteration hands to the next
+  int32_t has_condition = 0;  // the first of them says whether there is a next one
+};
+
 using Params =
     std::variant<NoParams, ConvParams, ConvTransposeParams, PoolParams, ResizeParams, ReduceParams, ArgReduceParams,
                  SoftmaxParams, LayerNormParams, GroupNormParams, LrnParams, CumulativeParams, AttentionParams,
                  GatherParams, GatherElementsParams, GatherNDParams, ScatterElementsParams, ScatterNDParams, TopKParams,
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
                  ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams, TreeEnsembleParams, GridSampleParams,
-                 RoiAlignParams, DeformConvParams, RandomParams>;
+                 RoiAlignParams, DeformConvParams, RandomParams, LoopParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);
 // The struct's bytes as a step of the engine stores them; empty for NoParams.
 Bytes to_bytes(const Params& params);
 
+class Graph;
+
 struct Node {
   NodeId id = kNone;
   OpKind kind = OpKind::kPointwise;
   Params params;
-  Shape scalars;                  // see params.h
-  std::vector<PwInstr> program;   // a Pointwise node's body, a contraction's epilogue, else empty
-  std::vector<ValueId> inputs;    // the operator's own, then the program's operands
-  int32_t core_inputs = 0;        // how many are the operator's own (0 for Pointwise)
-  std::vector<ValueId> outputs;   // kNone: an optional output nobody wants
-  std::string name;               // the layer's name in reports
-  std::vector<std::string> onnx;  // the user's nodes it does the work of; grows when nodes are fused
+  Shape scalars;                               // see params.h
+  std::vector<PwInstr> program;                // a Pointwise node's body, a contraction's epilogue, else empty
+  std::vector<ValueId> inputs;                 // the operator's own, then the program's operands
+  int32_t core_inputs = 0;                     // how many are the operator's own (0 for Pointwise)
+  std::vector<ValueId> outputs;                // kNone: an optional output nobody wants
+  std::string name;                            // the layer's name in reports
+  std::vector<std::string> onnx;               // the user's nodes it does the work of; grows when nodes are fused
+  std::vector<std::shared_ptr<Graph>> bodies;  // of an If: then, else; of a Loop: one (control.h)
 
   template <typename T>
   const T& as() const {
@@ -104,6 +113,8 @@ struct Guard {
 class Graph {
  public:
   Graph();
+  // A body in a graph whose expressions it shares.
+  explicit Graph(std::shared_ptr<ExprPool> exprs) : exprs_(std::move(exprs)) {}
 
   std::string name;
   std::vector<ValueId> inputs;            // bindings, in the model's order
@@ -178,6 +189,7 @@ Placement placement_of(const Graph& graph, ValueId id);
 // The text form used by dumps and golden tests, one node a line:
 //   %y: fp32[n, 64, h + 1, 56] = Conv(%x, %w; %b) {group=1 stride=2,2 [3, 3]} [max(add(acc, in0), 0)]  "conv1"+"relu1"
 // The scalars stand in brackets after the attributes; what a program uses twice is named: [t0 = exp(in0); ...].
+// The bodies of an If or a Loop follow their node, further in.
 std::string print(const Graph& graph);
 std::string print_program(const std::vector<PwInstr>& program);
 

@@ -61,7 +61,9 @@ class Inference {
       case OpKind::kTile:
       case OpKind::kFill:
       case OpKind::kRange:
-      case OpKind::kShapeValues: return open();
+      case OpKind::kShapeValues:
+      case OpKind::kIf:
+      case OpKind::kLoop: return open();
     }
     return open();
   }
@@ -413,6 +415,8 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
     case OpKind::kPointwise:
     case OpKind::kTreeEnsemble:
     case OpKind::kRandom:
+    case OpKind::kIf:
+    case OpKind::kLoop:
     case OpKind::kFill: return types;
     case OpKind::kMatMul:
     case OpKind::kConv:

@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <unordered_map>
 
+#include "builder/ir/control.h"
 #include "schemas/types/error.h"
 #include "tactics/kernels/executor.h"
 #include "tactics/kernels/registry.h"
@@ -58,7 +60,9 @@ size_t bytes_of(DType dtype, const std::vector<int64_t>& dims, const std::string
 
 class Interpreter {
  public:
-  Interpreter(const Graph& graph, const std::vector<Tensor>& inputs) : graph_(graph), inputs_(inputs) {
+  // `outer`: of a body, what runs the graph around it.
+  Interpreter(const Graph& graph, const std::vector<Tensor>& inputs, Interpreter* outer = nullptr)
+      : graph_(graph), inputs_(inputs), outer_(outer) {
     const auto count = static_cast<size_t>(graph.value_count());
     computed_.resize(count);
     tensors_.resize(count, nullptr);
@@ -83,6 +87,8 @@ class Interpreter {
 
  private:
   int64_t value_of(int index) const {
+    if (const auto result = results_.find(index); result != results_.end()) return result->second;
+    if (outer_ != nullptr) return outer_->value_of(index);
     const Symbol& symbol = graph_.expr_pool()->symbols().at(static_cast<size_t>(index));
     if (symbol.origin != SymbolOrigin::kStepResult && symbol.source >= 0 &&
         static_cast<size_t>(symbol.source) < inputs_.size()) {
@@ -149,7 +155,68 @@ class Interpreter {
     tensors_[static_cast<size_t>(id)] = &*slot;
   }
 
-  void run_node(const Node& node) {
+  std::vector<Tensor> run_body(const Node& node, size_t body, const std::vector<Tensor>& given) {
+    return Interpreter(*node.bodies[body], given, this).run();
+  }
+
+  // What stands behind a body's inputs from `first` on.
+  void add_operands(const Node& node, size_t body, size_t first, std::vector<Tensor>* given) const {
+    for (size_t i = first; i < node.bodies[body]->inputs.size(); ++i) {
+      given->push_back(*tensors_[static_cast<size_t>(value_behind(node, body, i))]);
+    }
+  }
+
+  template <typename T>
+  T scalar(ValueId id) const {
+    T value;
+    std::memcpy(&value, tensors_[static_cast<size_t>(id)]->data.data(), sizeof(T));
+    return value;
+  }
+
+  std::vector<Tensor> run_if(const Node& node) {
+    const size_t body = scalar<uint8_t>(node.inputs[0]) != 0 ? 0 : 1;
+    std::vector<Tensor> given;
+    add_operands(node, body, 0, &given);
+    return run_body(node, body, given);
+  }
+
+  std::vector<Tensor> run_loop(const Node& node) {
+    const auto carried = static_cast<size_t>(node.as<LoopParams>().carried);
+    const int64_t trips = node.inputs[0] == kNone ? INT64_MAX : scalar<int64_t>(node.inputs[0]);
+    const int32_t iteration = iteration_of(node);
+    Tensor count{DType::kI64,
+                 graph_.value(node.outputs[0]).dims.empty() ? std::vector<int64_t>{} : std::vector{int64_t{1}},
+                 Bytes(sizeof(int64_t))};
+    std::vector<Tensor> state{count}, stacks(node.outputs.size() - 1 - carried);
+    add_operands(node, 0, 1, &state);
+    int64_t done = 0;
+    const auto set_iteration = [&] {
+      std::memcpy(state[0].data.data(), &done, sizeof done);
+      results_[iteration] = done;
+    };
+    const auto goes_on = [&] { return node.as<LoopParams>().has_condition == 0 || state[1].data[0] != std::byte{0}; };
+    for (; done < trips && goes_on(); ++done) {
+      set_iteration();
+      std::vector<Tensor> made = run_body(node, 0, state);
+      for (size_t i = 0; i < carried; ++i) state[i + 1] = std::move(made[i]);
+      for (size_t i = carried; i < made.size(); ++i) {
+        Bytes& stack = stacks[i - carried].data;
+        stack.insert(stack.end(), made[i].data.begin(), made[i].data.end());
+      }
+    }
+    set_iteration();
+    std::vector<Tensor> results(state.begin(), state.begin() + static_cast<ptrdiff_t>(carried) + 1);
+    for (size_t i = 0; i < stacks.size(); ++i) {
+      const Value& value = graph_.value(node.outputs[carried + 1 + i]);
+      stacks[i].dtype = value.dtype;
+      stacks[i].dims = evaluate(value.dims);
+      stacks[i].data.resize(bytes_of(value.dtype, stacks[i].dims, node.name));
+      results.push_back(std::move(stacks[i]));
+    }
+    return results;
+  }
+
+  std::vector<Tensor> run_kernel(const Node& node) const {
     std::vector<const Tensor*> operands;
     for (ValueId id : node.inputs) operands.push_back(id == kNone ? nullptr : tensors_[static_cast<size_t>(id)]);
     std::vector<DType> types;
@@ -158,7 +225,13 @@ class Interpreter {
       types.push_back(id == kNone ? DType::kF32 : graph_.value(id).dtype);
       dims.push_back(id == kNone ? std::vector<int64_t>{0} : evaluate(graph_.value(id).dims));
     }
-    std::vector<Tensor> results = run_reference(node, operands, evaluate(node.scalars), types, dims);
+    return run_reference(node, operands, evaluate(node.scalars), types, dims);
+  }
+
+  void run_node(const Node& node) {
+    std::vector<Tensor> results = node.kind == OpKind::kIf     ? run_if(node)
+                                  : node.kind == OpKind::kLoop ? run_loop(node)
+                                                               : run_kernel(node);
     for (size_t i = 0; i < results.size(); ++i) {
       if (node.outputs[i] != kNone) keep(node.outputs[i], std::move(results[i]));
     }
@@ -169,6 +242,8 @@ class Interpreter {
 
   const Graph& graph_;
   const std::vector<Tensor>& inputs_;
+  Interpreter* outer_;
+  std::unordered_map<int, int64_t> results_;  // symbols that steps have set
   std::vector<std::optional<Tensor>> computed_;
   std::vector<const Tensor*> tensors_;  // of each value: in inputs_ or computed_
   std::vector<int> readers_;            // still to come

@@ -48,6 +48,8 @@ Params default_params(OpKind kind) {
     case OpKind::kRoiAlign: return RoiAlignParams{};
     case OpKind::kDeformConv: return DeformConvParams{};
     case OpKind::kRandom: return RandomParams{};
+    case OpKind::kIf: return NoParams{};
+    case OpKind::kLoop: return LoopParams{};
   }
   return NoParams{};
 }

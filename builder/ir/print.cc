@@ -154,6 +154,9 @@ struct Attributes {
     return fmt::format("{} seed={} shift={} scale={}", pick({"uniform", "normal"}, static_cast<int>(p.kind)), p.seed,
                        p.shift, p.scale);
   }
+  std::string operator()(const LoopParams& p) const {
+    return fmt::format("carried={}{}", p.carried, p.has_condition != 0 ? " while" : "");
+  }
 
   static std::string reduction(ScatterReduction kind) {
     return pick({"", " add", " mul", " max", " min"}, static_cast<int>(kind));
@@ -254,13 +257,26 @@ std::vector<ValueId> used_constants(const Graph& graph) {
   return constants;
 }
 
+std::string indented(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at) + 1;
+    result += "  " + text.substr(at, end - at);
+    at = end;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string print(const Graph& graph) {
   std::string text = "graph \"" + graph.name + "\"\n";
   for (ValueId id : graph.inputs) text += "  input " + declaration(graph, id) + "\n";
   for (ValueId id : used_constants(graph)) text += constant_line(graph.value(id));
-  for (NodeId id : graph.order()) text += node_line(graph, graph.node(id));
+  for (NodeId id : graph.order()) {
+    text += node_line(graph, graph.node(id));
+    for (const auto& body : graph.node(id).bodies) text += indented("  " + print(*body));
+  }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const std::string& binding = i < graph.output_names.size() ? graph.output_names[i] : "";
     text += fmt::format("  output {} as \"{}\"\n", reference(graph, graph.outputs[i]), binding);

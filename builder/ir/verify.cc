@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "builder/ir/control.h"
 #include "builder/ir/graph.h"
 #include "builder/ir/infer.h"
 #include "schemas/types/error.h"
@@ -87,9 +88,11 @@ Complaint arity_matches(const Context&, const Node& node) {
     return fmt::format("{} inputs", inputs);
   }
   if (!own_only && inputs != 0) return "a pointwise operator has inputs besides its program's";
-  if (outputs < arity.min_outputs || outputs > arity.max_outputs) return fmt::format("{} outputs", outputs);
+  if (outputs < arity.min_outputs || (arity.max_outputs >= 0 && outputs > arity.max_outputs))
+    return fmt::format("{} outputs", outputs);
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    const bool optional = i < inputs && i >= arity.min_inputs && node.kind != OpKind::kConcat;
+    const bool optional = is_control(node.kind) ? node.kind == OpKind::kLoop && i == 0
+                                                : i < inputs && i >= arity.min_inputs && node.kind != OpKind::kConcat;
     if (node.inputs[static_cast<size_t>(i)] == kNone && !optional) return fmt::format("input {} is missing", i);
   }
   if (node.outputs[0] == kNone) return "its first output is missing";
@@ -275,6 +278,8 @@ Complaint values_are_counted(const Context& context, const Node& node) {
   return fits ? "" : fmt::format("{} values make shape {}", node.scalars.size(), to_string(dims));
 }
 
+Complaint bodies_match(const Context& context, const Node& node) { return verify_control(context.graph, node); }
+
 struct NodeRule {
   const char* name;
   std::vector<OpKind> kinds;  // empty: all
@@ -299,6 +304,7 @@ const std::vector<NodeRule>& node_rules() {
       {"rank", {OpKind::kSlice, OpKind::kTile, OpKind::kResize, OpKind::kTopK}, rank_stays},
       {"pad", {OpKind::kPad}, pad_adds_up},
       {"value count", {OpKind::kShapeValues}, values_are_counted},
+      {"bodies", {OpKind::kIf, OpKind::kLoop}, bodies_match},
   };
   return rules;
 }

@@ -11,6 +11,7 @@
 #include "builder/onnx/registry.h"
 #include "builder/onnx/shape_arithmetic.h"
 #include "builder/onnx/shape_inputs.h"
+#include "planfmt/limits.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -61,7 +62,7 @@ Declaration declaration_of(const onnx::ValueInfoProto& info, const std::unordere
 // The branch that an If takes, where its condition is a constant; null for other nodes.
 const onnx::GraphProto* known_branch(const onnx::NodeProto& node, const std::string& domain,
                                      const std::vector<ValueId>& inputs, const ir::Graph& graph) {
-  if (node.op_type() != "If" || !domain.empty() || inputs.size() != 1) return nullptr;
+  if (node.op_type() != "If" || !domain.empty() || inputs.size() != 1 || inputs[0] < 0) return nullptr;
   const std::optional<Shape>& condition = graph.value(inputs[0]).elements;
   if (!condition || condition->size() != 1 || !(*condition)[0].is_constant()) return nullptr;
   const char* taken = (*condition)[0].constant() != 0 ? "then_branch" : "else_branch";
@@ -88,6 +89,7 @@ GraphImporter::GraphImporter(const OnnxModel& model, const std::vector<Profile>&
 void GraphImporter::run() {
   const onnx::GraphProto& graph = model_.proto().graph();
   Scope scope;
+  scope.graph = &graph_;
   scope.opsets = opsets_of(model_.proto().opset_import());
   for (const TensorDecl& input : model_.inputs()) {
     if (!input.unsupported.empty())
@@ -124,16 +126,18 @@ void GraphImporter::add_initializers(Scope& scope) {
 }
 
 std::optional<ValueId> GraphImporter::find(Scope& scope, const std::string& name) {
-  for (Scope* at = &scope; at != nullptr; at = at->outer) {
-    if (const auto found = at->values.find(name); found != at->values.end()) return found->second;
-    if (const auto tensor = at->initializers.find(name); tensor != at->initializers.end()) {
-      ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
-      ir::Value& value = graph_.add_constant(name, data.dtype, data.dims, std::move(data.data));
-      attach_elements(value);
-      return at->values[name] = value.id;
-    }
+  if (const auto found = scope.values.find(name); found != scope.values.end()) return found->second;
+  if (const auto tensor = scope.initializers.find(name); tensor != scope.initializers.end()) {
+    ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
+    ir::Value& value = scope.graph->add_constant(name, data.dtype, data.dims, std::move(data.data));
+    attach_elements(value);
+    return scope.values[name] = value.id;
   }
-  return std::nullopt;
+  if (scope.outer == nullptr) return std::nullopt;
+  const std::optional<ValueId> outside = find(*scope.outer, name);
+  const bool is_outside = outside && (*outside >= 0 || Scope::is_list(*outside));
+  if (!is_outside || scope.graph == scope.outer->graph) return outside;
+  return scope.values[name] = capture(scope, *outside);
 }
 
 void GraphImporter::refuse(const onnx::NodeProto& node, const Scope& scope, const std::string& reason) {
@@ -194,8 +198,24 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   }
   const int64_t opset = opset_of(scope, domain);
   const onnx::OpSchema* schema = find_schema(node, opset);
-  if (const onnx::GraphProto* branch = known_branch(node, domain, inputs, graph_)) {
+  if (const onnx::GraphProto* branch = known_branch(node, domain, inputs, *scope.graph)) {
     import_branch(*branch, node, scope, layer);
+    return;
+  }
+  if (is_control_flow(domain, node.op_type()) && schema != nullptr) {
+    check_node(node, *schema, opset, layer);
+    import_control(node, scope, inputs, layer);
+    return;
+  }
+  if (schema != nullptr && is_sequence_operator(domain, node.op_type())) {
+    check_node(node, *schema, opset, layer);
+    import_sequence(node, scope, inputs, layer);
+    return;
+  }
+  if (std::any_of(inputs.begin(), inputs.end(), Scope::is_list)) {
+    if (node.op_type() != "Identity")
+      throw Refusal(layer, "it takes a sequence or an empty optional; replace it by tensors");
+    scope.values[node.output(0)] = inputs[0];
     return;
   }
   const ImportFunction import = find_importer(domain, node.op_type());
@@ -203,7 +223,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   if (schema != nullptr) check_node(node, *schema, opset, layer);
 
   if (import == nullptr) {
-    const auto body = schema_function(node, *schema, static_cast<int>(opset), graph_, inputs);
+    const auto body = schema_function(node, *schema, static_cast<int>(opset), *scope.graph, inputs);
     if (body == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
     import_function(*body, node, scope, inputs, layer);
     return;
@@ -217,8 +237,9 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   setting.layer = layer;
   setting.onnx = scope.onnx.empty() ? own_name : scope.onnx;
   setting.prefix = layer + ":part";
-  const ValueId first_made = graph_.value_count();
-  NodeContext context(graph_, std::move(setting));
+  ir::Graph& graph = *scope.graph;
+  const ValueId first_made = graph.value_count();
+  NodeContext context(graph, std::move(setting));
 
   const std::optional<std::vector<KnownTensor>> known = shape_arithmetic(context);
   const bool has_virtual = std::any_of(context.ins().begin(), context.ins().end(),
@@ -236,7 +257,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     // What came of run-time data can still be known as an expression of an input's values.
     for (size_t i = 0; known && has_data && i < known->size(); ++i) {
       const ValueId output = context.outputs()[i];
-      if (output != ir::kNone && !graph_.value(output).elements) graph_.value(output).elements = (*known)[i].elements;
+      if (output != ir::kNone && !graph.value(output).elements) graph.value(output).elements = (*known)[i].elements;
     }
   }
   bind_outputs(context, first_made, node, scope);
@@ -255,13 +276,13 @@ void GraphImporter::bind_outputs(const NodeContext& context, ValueId first_made,
     scope.values[name] = id;
     // Exporters leave stale shapes of intermediate values behind when a batch is made dynamic; what a model that is
     // static throughout declares has no such excuse.
-    if (static_inputs_) check_declaration(context, scope.declarations[name], graph_.value(id), name);
+    if (static_inputs_) check_declaration(context, scope.declarations[name], scope.graph->value(id), name);
   }
 }
 
 // A value made for the node gets the model's name; one that merely passes through keeps its own.
 void GraphImporter::name_value(ValueId id, ValueId first_made, const Scope& scope, const std::string& name) {
-  if (id >= first_made) graph_.rename_value(id, scope.layer.empty() ? name : scope.layer + "/" + name);
+  if (id >= first_made) scope.graph->rename_value(id, scope.layer.empty() ? name : scope.layer + "/" + name);
 }
 
 void GraphImporter::import_function(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
@@ -269,8 +290,10 @@ void GraphImporter::import_function(const onnx::FunctionProto& function, const o
   if (scope.depth >= kMaxDepth) {
     throw Error(StatusCode::kInvalid, fmt::format("{}: function '{}' calls itself", layer, function.name()));
   }
-  const ValueId first_made = graph_.value_count();
+  const ValueId first_made = scope.graph->value_count();
   Scope inner;
+  inner.graph = scope.graph;
+  inner.bodies = scope.bodies;
   inner.depth = scope.depth + 1;
   inner.layer = layer;
   inner.onnx = scope.onnx.empty() ? name_of_node(call) : scope.onnx;
@@ -303,16 +326,27 @@ void GraphImporter::import_function(const onnx::FunctionProto& function, const o
   }
 }
 
+Scope GraphImporter::inner_scope(const onnx::GraphProto& proto, const onnx::NodeProto& node, Scope& outer,
+                                 const std::string& layer, ir::Graph* graph) {
+  Scope inner;
+  inner.outer = &outer;
+  inner.graph = graph;
+  inner.depth = outer.depth + 1;
+  inner.bodies = outer.bodies + (graph == outer.graph ? 0 : 1);
+  if (inner.bodies > planfmt::kMaxRegionDepth) {
+    throw Refusal(layer, fmt::format("If, Loop and Scan are nested more than {} deep", planfmt::kMaxRegionDepth));
+  }
+  inner.layer = layer;
+  inner.onnx = outer.onnx.empty() ? name_of_node(node) : outer.onnx;
+  inner.opsets = outer.opsets;
+  for (const onnx::TensorProto& tensor : proto.initializer()) inner.initializers[tensor.name()] = &tensor;
+  return inner;
+}
+
 void GraphImporter::import_branch(const onnx::GraphProto& branch, const onnx::NodeProto& node, Scope& scope,
                                   const std::string& layer) {
-  const ValueId first_made = graph_.value_count();
-  Scope inner;
-  inner.outer = &scope;
-  inner.depth = scope.depth + 1;
-  inner.layer = layer;
-  inner.onnx = scope.onnx.empty() ? name_of_node(node) : scope.onnx;
-  inner.opsets = scope.opsets;
-  for (const onnx::TensorProto& tensor : branch.initializer()) inner.initializers[tensor.name()] = &tensor;
+  const ValueId first_made = scope.graph->value_count();
+  Scope inner = inner_scope(branch, node, scope, layer, scope.graph);
   for (const onnx::NodeProto* child : needed_nodes(branch)) import_node(*child, inner);
   if (branch.output_size() < node.output_size()) {
     throw Error(StatusCode::kInvalid, fmt::format("{} (If): a branch has {} outputs, not {}", layer,
@@ -335,6 +369,10 @@ void GraphImporter::add_outputs(Scope& scope) {
   for (const TensorDecl& output : model_.outputs()) {
     const std::optional<ValueId> id = find(scope, output.name);
     if (!id) throw Error(StatusCode::kInvalid, fmt::format("nothing makes output '{}'", output.name));
+    if (Scope::is_list(*id)) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("output '{}' is declared as a tensor, but is a sequence", output.name));
+    }
     emitter.materialize(*id);
     check_output(output, graph_.value(*id));
     graph_.outputs.push_back(*id);

@@ -17,8 +17,12 @@ namespace planwright::builder::importer {
 struct Scope {
   // The value of something that no importer could make; everything that reads it is skipped.
   static constexpr ValueId kUnknown = -2;
+  // A sequence, or an optional that is empty: from this number down.
+  static constexpr ValueId kFirstList = -16;
+  static constexpr bool is_list(ValueId id) { return id <= kFirstList; }
 
-  Scope* outer = nullptr;  // names of enclosing graphs are seen from a subgraph, not from a function
+  Scope* outer = nullptr;      // names of enclosing graphs are seen from a subgraph, not from a function
+  ir::Graph* graph = nullptr;  // what its nodes are imported into: that of the scope around it, or a body of its own
   std::unordered_map<std::string, ValueId> values;
   std::unordered_map<std::string, const onnx::TensorProto*> initializers;  // those not read yet
   std::unordered_map<std::string, Declaration> declarations;
@@ -26,7 +30,15 @@ struct Scope {
   // What the layers of this scope are called after, and the user's node they do the work of; empty at the top.
   std::string layer, onnx;
   int depth = 0;
+  uint32_t bodies = 0;  // around it, that run with the engine
+
+  // Of a body of its own: what it takes from the graph around it, in the order of its inputs, and what stands for it.
+  std::vector<ValueId> captures;
+  std::unordered_map<ValueId, ValueId> captured;
 };
+
+// A Loop or a Scan, read.
+struct LoopParts;
 
 class GraphImporter {
  public:
@@ -48,12 +60,53 @@ class GraphImporter {
   void import_operator(const onnx::NodeProto& node, Scope& scope, std::vector<ValueId> inputs);
   void import_function(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
                        const std::vector<ValueId>& inputs, const std::string& layer);
-  void name_value(ValueId id, ValueId first_made, const Scope& scope, const std::string& name);
+  static void name_value(ValueId id, ValueId first_made, const Scope& scope, const std::string& name);
   void refuse(const onnx::NodeProto& node, const Scope& scope, const std::string& reason);
 
   // Imports the branch of an If whose condition is known.
   void import_branch(const onnx::GraphProto& branch, const onnx::NodeProto& node, Scope& scope,
                      const std::string& layer);
+
+  // ---- control_flow.cc
+  // An If, Loop or Scan whose bodies run when the engine does.
+  void import_control(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
+                      const std::string& layer);
+  void import_if(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer);
+  void import_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts, const std::string& layer);
+  struct LoopBody;
+  // False where something was refused.
+  bool import_loop_body(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts, const std::string& layer,
+                        LoopBody* body);
+  // One iteration after the other, in the graph around it.
+  void unroll_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts, const std::string& layer);
+  void add_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts, const std::string& layer,
+                LoopBody* body);
+  // Gives the node's outputs the carried values and, of what is stacked, all that it wants.
+  static void bind_results(const onnx::NodeProto& node, Scope& scope, size_t carried,
+                           const std::vector<ValueId>& results, ValueId first_made);
+  // The scope of a graph among the node's attributes; `graph`: where to import it to.
+  static Scope inner_scope(const onnx::GraphProto& proto, const onnx::NodeProto& node, Scope& outer,
+                           const std::string& layer, ir::Graph* graph);
+  // Imports the nodes of `inner`, and makes outputs[i] its output of that name. False where something was refused.
+  bool import_body(const onnx::GraphProto& proto, Scope& inner, const std::vector<std::string>& names,
+                   std::vector<ValueId>* outputs);
+  // What stands for a value of the graph around it in a body of its own.
+  ValueId capture(Scope& scope, ValueId id);
+
+  // ---- sequences.cc
+  struct List {
+    std::vector<ValueId> elements;
+    bool is_absent;  // an optional without a value
+  };
+  void import_sequence(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
+                       const std::string& layer);
+  void map_sequence(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
+                    const std::string& layer);
+  // The number that stands for the list.
+  ValueId add_list(std::vector<ValueId> elements, bool is_absent = false);
+  // Throws Error(kInvalid) where it is no sequence.
+  List list_of(const onnx::NodeProto& node, ValueId id, const std::string& layer) const;
+
   // What stands for the name in the scope or those around it; reads an initializer at its first use.
   std::optional<ValueId> find(Scope& scope, const std::string& name);
   void bind_outputs(const NodeContext& context, ValueId first_made, const onnx::NodeProto& node, Scope& scope);
@@ -63,6 +116,7 @@ class GraphImporter {
   bool static_inputs_ = true;
   ir::Graph graph_;
   std::vector<Unsupported> unsupported_;
+  std::vector<List> lists_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;  // the model's own, by domain::name
 };
 

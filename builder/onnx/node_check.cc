@@ -70,7 +70,13 @@ void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64
   }
 }
 
+bool is_control_flow(const std::string& domain, const std::string& op) {
+  return domain.empty() && (op == "If" || op == "Loop" || op == "Scan");
+}
+
 bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {
+  const std::string domain = plain_domain(node.domain());
+  if (is_control_flow(domain, node.op_type()) || is_sequence_operator(domain, node.op_type())) return true;
   if (find_importer(plain_domain(node.domain()), node.op_type()) != nullptr) return true;
   const onnx::OpSchema* schema = find_schema(node, opset);
   return schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction());

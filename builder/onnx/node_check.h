@@ -21,6 +21,12 @@ const onnx::OpSchema* find_schema(const onnx::NodeProto& node, int64_t opset);
 // deprecated.
 void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64_t opset, const std::string& layer);
 
+// If, Loop and Scan, whose attributes are graphs to run.
+bool is_control_flow(const std::string& domain, const std::string& op);
+
+// What makes or takes sequences and optionals, which exist during import only.
+bool is_sequence_operator(const std::string& domain, const std::string& op);
+
 // Whether an importer or a function of ONNX's exists for the operator, whatever its inputs.
 bool is_supported_operator(const onnx::NodeProto& node, int64_t opset);
 // Why there is none, and what to try.

@@ -2,9 +2,10 @@
 //
 // First, against the order of execution, results that something later collects are placed where it collects them: the
 // inputs of a Concat in their slots of its output, what a Reshape or Transpose turns into a graph output in the
-// caller's buffer. Then, in order, the output of every Reshape, Transpose, Slice and Expand becomes a view of its
-// input. The nodes stay in the graph, so that it still says what is computed; those whose operands share a storage
-// move nothing and become no step (builder/storage.h).
+// caller's buffer, what a Loop's first iteration begins with in the place of the carried value. Then, in order, the
+// output of every Reshape, Transpose, Slice and Expand becomes a view of its input. The nodes stay in the graph, so
+// that it still says what is computed; those whose operands share a storage move nothing and become no step
+// (builder/storage.h).
 #include <algorithm>
 #include <optional>
 
@@ -112,6 +113,7 @@ class ViewsPass {
 
   void collect(Node& node) {
     if (node.kind == OpKind::kConcat) return fill_slots(node);
+    if (node.kind == OpKind::kLoop) return fill_states(node);
     if (node.kind != OpKind::kReshape && node.kind != OpKind::kTranspose) return;
     const Value& output = graph_.value(node.outputs[0]);
     if (!output.view && !graph_.is_output(output.id)) return;
@@ -135,6 +137,29 @@ class ViewsPass {
       set_view(*input, slot);
       slot.offset = slot.offset + input->dims[axis] * slot.strides[axis];
     }
+  }
+
+  // A carried value has one place, that of the Loop's output: what the first iteration begins with is put there.
+  void fill_states(Node& node) {
+    const auto carried = static_cast<size_t>(node.as<ir::LoopParams>().carried);
+    for (size_t i = 1; i <= carried; ++i) {
+      const Placement place = placement_of(graph_, node.outputs[i]);
+      Value* first = &graph_.value(node.inputs[i]);
+      if (!is_for(*first, node) || !may_lie_at(*first, place)) {
+        first = &add_copy(graph_, first->id, {}, node.id);
+        node.inputs[i] = first->id;
+      }
+      set_view(*first, place);
+    }
+  }
+
+  // Whether a value is computed for one operand of `node` alone, which may overwrite it. What only moves is not: what
+  // is moved would be placed with it, and has readers of its own.
+  bool is_for(const Value& value, const Node& node) const {
+    if (static_cast<size_t>(value.id) >= users_count_ || value.producer == kNone) return false;
+    const Node& producer = graph_.node(value.producer);
+    return !is_movement(producer) && producer.kind != OpKind::kConcat && users_.of(value.id).size() == 1 &&
+           std::count(node.inputs.begin(), node.inputs.end(), value.id) == 1;
   }
 
   // Whether a value can be computed into another's storage: a step makes it, nothing else has placed it, and its maker

@@ -53,6 +53,12 @@ constexpr Rule kRules[] = {
     {OpKind::kSlice, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kGather, {Access::kLastAxis, Access::kRowMajor, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
     {OpKind::kRnn, {Access::kLastAxis, Access::kAny, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
+    // Bodies know their inputs and outputs as dense, the way a graph knows its bindings.
+    {OpKind::kIf, {Access::kRowMajor, Access::kRowMajor, Access::kRowMajor}, Access::kRowMajor, ResultOrder::kRowMajor},
+    {OpKind::kLoop,
+     {Access::kRowMajor, Access::kRowMajor, Access::kRowMajor},
+     Access::kRowMajor,
+     ResultOrder::kRowMajor},
 };
 
 // A first layer of few channels reads whole windows, whatever their order, rather than vectors of channels.

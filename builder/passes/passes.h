@@ -30,13 +30,19 @@ bool fuse_pointwise(ir::Graph& graph);        // Pointwise into Pointwise: one p
 bool fuse_epilogues(ir::Graph& graph);        // Pointwise into the contraction before it
 bool simplify_programs(ir::Graph& graph);  // inside a program: constants, GELU/SiLU/HardSwish forms, unused registers
 
+// ---- Bodies of If and Loop, which have been through all of these themselves (bodies.cc)
+bool give_constants(ir::Graph& graph);        // what bodies take from outside that is a constant becomes their own
+bool drop_unread_operands(ir::Graph& graph);  // and what they do not read is not handed to them
+bool return_states(ir::Graph& graph);         // adds the Copy from what an iteration makes to what the next one reads
+
 // ---- Place
 bool choose_layouts(ir::Graph& graph);  // sets Value::layout, adds Copy where a kernel family wants another
 bool make_views(ir::Graph& graph);      // sets Value::view, adds Copy where elements must move; builder/storage.h
 bool order_nodes(ir::Graph& graph);     // an order with a low memory peak
 bool reuse_inputs(ir::Graph& graph);    // pointwise results over inputs that nothing reads afterwards; runs last
 
-// Runs all of them in order (pipeline.cc is that list), the verifier after each. `observe` (may be empty) sees every
+// Runs all of them in order (pipeline.cc is that list) on the graph and, inside out, on its bodies, the verifier after
+// each. `observe` (may be empty) sees every
 // pass that changed something. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule.
 void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe = {});
 

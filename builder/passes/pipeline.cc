@@ -42,6 +42,17 @@ constexpr NamedPass kEpilogues[] = {
     PW_PASS(simplify_algebra), PW_PASS(remove_dead_code),
 };
 
+constexpr NamedPass kBeforeBodies[] = {
+    PW_PASS(give_constants),
+};
+
+// Once: a state that is returned twice is copied twice.
+constexpr NamedPass kAfterBodies[] = {
+    PW_PASS(drop_unread_operands),
+    PW_PASS(return_states),
+    PW_PASS(remove_dead_code),
+};
+
 constexpr NamedPass kPlace[] = {
     PW_PASS(choose_layouts),
     PW_PASS(make_views),
@@ -57,7 +68,26 @@ constexpr int kMaxRounds = 8;
 class Runner {
  public:
   using Observer = std::function<void(const std::string& pass, const ir::Graph&)>;
-  Runner(ir::Graph& graph, const Observer& observe) : graph_(graph), observe_(observe) {}
+  // Of `graph`, which is `root` or a body in it.
+  Runner(ir::Graph& root, ir::Graph& graph, const Observer& observe) : root_(root), graph_(graph), observe_(observe) {}
+
+  void run_all() {
+    run_until_stable(kSimplify);
+    run_bodies();
+    run(kMatch);
+    run_until_stable(kFuse);
+    run(kEpilogues);
+    run(kPlace);
+  }
+
+ private:
+  void run_bodies() {
+    run(kBeforeBodies);
+    for (const ir::NodeId id : graph_.order()) {
+      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, observe_).run_all();
+    }
+    run(kAfterBodies);
+  }
 
   template <size_t kCount>
   bool run(const NamedPass (&passes)[kCount]) {
@@ -72,16 +102,16 @@ class Runner {
     }
   }
 
- private:
   bool run(const NamedPass& pass) {
     if (!pass.run(graph_)) return false;
     if (const std::string broken = ir::verify(graph_); !broken.empty()) {
       throw std::logic_error(fmt::format("pass {} left a broken graph: {}", pass.name, broken));
     }
-    if (observe_) observe_(pass.name, graph_);
+    if (observe_) observe_(pass.name, root_);
     return true;
   }
 
+  ir::Graph& root_;
   ir::Graph& graph_;
   const Observer& observe_;
 };
@@ -92,12 +122,7 @@ void run_passes(ir::Graph& graph, const std::function<void(const std::string& pa
   if (const std::string broken = ir::verify(graph); !broken.empty()) {
     throw std::logic_error("the imported graph is broken: " + broken);
   }
-  Runner runner(graph, observe);
-  runner.run_until_stable(kSimplify);
-  runner.run(kMatch);
-  runner.run_until_stable(kFuse);
-  runner.run(kEpilogues);
-  runner.run(kPlace);
+  Runner(graph, graph, observe).run_all();
 }
 
 }  // namespace planwright::builder

@@ -5,11 +5,11 @@
 namespace planwright::builder {
 namespace {
 
-// Optional outputs nobody reads are not computed. A first output always is, and a Pointwise node's program stores to
-// all of its.
+// Optional outputs nobody reads are not computed. A first output always is, a Pointwise node's program stores to all of
+// its, and what bodies make has its place.
 bool drop_unread_outputs(ir::Graph& graph, ir::Node& node, const std::vector<char>& read) {
   bool changed = false;
-  if (node.kind == OpKind::kPointwise) return false;
+  if (node.kind == OpKind::kPointwise || is_control(node.kind)) return false;
   const auto required = static_cast<size_t>(arity_of(node.kind).min_outputs);
   for (size_t i = required; i < node.outputs.size(); ++i) {
     ir::ValueId& output = node.outputs[i];

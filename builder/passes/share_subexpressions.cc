@@ -89,6 +89,7 @@ bool share_subexpressions(ir::Graph& graph) {
   const std::vector<ir::NodeId> order = graph.order();
   for (ir::NodeId id : order) {
     ir::Node& node = graph.node(id);
+    if (is_control(node.kind)) continue;  // its bodies would have to be compared too
     const auto [at, is_new] = first.emplace(key_of(graph, node), id);
     if (is_new) continue;
     ir::Node& earlier = graph.node(at->second);

@@ -62,13 +62,23 @@ constexpr OpRow kOps[kOpKindCount] = {
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.
 int spatial_scalars(int32_t spatial, int each) { return spatial < 1 || spatial > kMaxSpatial ? -1 : each * spatial; }
 
+constexpr OpRow kControl[] = {
+    {"If", {1, kAny, 1, kAny}, kNoParams},
+    {"Loop", {0, kAny, 1, kAny}, kNoParams},
+};
+
+const OpRow& row_of(OpKind kind) {
+  return is_control(kind) ? kControl[static_cast<int>(kind) - static_cast<int>(OpKind::kIf)]
+                          : kOps[static_cast<int>(kind)];
+}
+
 }  // namespace
 
-const char* name_of(OpKind kind) { return is_valid(kind) ? kOps[static_cast<int>(kind)].name : "?"; }
+const char* name_of(OpKind kind) { return is_valid(kind) ? row_of(kind).name : "?"; }
 
-Arity arity_of(OpKind kind) { return kOps[static_cast<int>(kind)].arity; }
+Arity arity_of(OpKind kind) { return row_of(kind).arity; }
 
-uint32_t params_size_of(OpKind kind) { return kOps[static_cast<int>(kind)].params_size; }
+uint32_t params_size_of(OpKind kind) { return row_of(kind).params_size; }
 
 int scalar_count_of(OpKind kind, const void* params, int rank) {
   switch (kind) {

@@ -70,17 +70,27 @@ enum class OpKind : uint8_t {
   kDeformConv,    // X[N,C,H,W] W[M,C/group,kernel] offsets (mask, optional) -> [N,M,spatial out]
   kDet,           // X[...,M,M] -> [...]
   kRandom,        // -> Y: random numbers
+
+  // ---- Control flow, numbered apart: no kernel computes these, the loader runs their bodies. The operands given here
+  // are those of a graph's node; the step of a plan has fewer (control.h).
+  kIf = 240,  // condition[1] (operands of the first body, then of the second) -> what either body makes
+  kLoop,  // trip count[1] (optional), carried values, operands of the body -> iterations done, carried values, stacks
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRandom) + 1;
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRandom) + 1;  // without control flow
 
-constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount; }
+constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
+
+constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount || is_control(kind); }
+
+// How many bodies the operator runs: an If one of two, a Loop one again and again.
+constexpr int bodies_of(OpKind kind) { return kind == OpKind::kIf ? 2 : kind == OpKind::kLoop ? 1 : 0; }
 
 // "Conv", "MatMul", ...: the name reports and graph dumps use.
 const char* name_of(OpKind kind);
 
 // Operands the operator itself takes, before any epilogue operands; -1 where it may vary without bound (kConcat, and
-// kPointwise, whose operands all belong to the program).
+// kPointwise, whose operands all belong to the program; control flow).
 struct Arity {
   int min_inputs, max_inputs;
   int min_outputs, max_outputs;

@@ -2,9 +2,11 @@
 
 #include <cstring>
 
+#include "tactics/kernels/control.h"
+
 namespace planwright {
 
-#define PW_FAMILY(name)                        \
+#define PW_FAMILY(name)                         \
   extern const KernelTable name##_table_avx512; \
   extern const KernelTable name##_table_avx2;   \
   extern const KernelTable name##_table_baseline;
@@ -47,6 +49,10 @@ const KernelDescriptor* find_kernel(const char* name) {
     for (int i = 0; i < table->count; ++i) {
       if (strcmp(table->kernels[i].name, name) == 0) return &table->kernels[i];
     }
+  }
+  constexpr OpKind kControl[] = {OpKind::kIf, OpKind::kLoop};
+  for (const OpKind op : kControl) {
+    if (strcmp(control_descriptor(op).name, name) == 0) return &control_descriptor(op);
   }
   return nullptr;
 }

@@ -15,7 +15,7 @@ struct KernelTable {
 // Every table, in the order in which candidates are tried: higher instruction sets first, reference kernels last.
 const KernelTable* const* kernel_tables(int* count);
 
-// The kernel of that name; null if there is none.
+// The kernel of that name, the descriptors of control flow included; null if there is none.
 const KernelDescriptor* find_kernel(const char* name);
 
 // The operator's reference kernel: always there, validates whatever the operator means.

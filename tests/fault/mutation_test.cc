@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tests/support/control_plan.h"
 #include "tests/support/exercise.h"
 #include "tests/support/loaded.h"
 #include "tests/support/reseal.h"
@@ -60,6 +61,8 @@ void exercise_mutants(const planfmt::PlanModel& plan, int count) {
 TEST(Mutation, OfASmallPlan) { exercise_mutants(tests::matmul_relu_plan().plan, 20'000); }
 
 TEST(Mutation, OfAPlanWithEveryKindOfStep) { exercise_mutants(tests::many_steps_plan().plan, 20'000); }
+
+TEST(Mutation, OfAPlanWithBodies) { exercise_mutants(tests::control_plan(true).plan, 20'000); }
 
 }  // namespace
 }  // namespace planwright

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "planfmt/encode.h"
-#include "tests/support/small_plan.h"
+#include "tests/support/control_plan.h"
 
 namespace {
 
@@ -28,5 +28,6 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   write_seed(folder / "matmul_relu", planwright::tests::matmul_relu_plan().plan);
   write_seed(folder / "many_steps", planwright::tests::many_steps_plan().plan);
+  write_seed(folder / "control", planwright::tests::control_plan(true).plan);
   return 0;
 }

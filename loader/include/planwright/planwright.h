@@ -156,7 +156,8 @@ typedef struct pw_context_options {
   void* parallel_for_user;
   void* arena; /* the caller's memory, 64-byte aligned, for the context's life; NULL: the library allocates */
   size_t arena_bytes;
-  void (*layer_hook)(void* user, const pw_layer_event* event); /* called after every step, on the running thread */
+  void (*layer_hook)(void* user, const pw_layer_event* event); /* called after every step, on the running thread; those
+                                                                  inside a Loop or If are part of its time */
   void* layer_hook_user;
 } pw_context_options;
 

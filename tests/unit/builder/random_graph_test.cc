@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/built_engine.h"
+#include "tests/support/control_graph.h"
 
 namespace planwright::builder {
 namespace {
@@ -40,7 +41,7 @@ class RandomGraph {
 
   void grow(const std::string& name) {
     const ValueId x = pick();
-    switch (below(10)) {
+    switch (below(12)) {
       case 0: return keep(b_.unary(PwOp::kTanh, name, x));
       case 1: return add_pair(name, x);
       case 2: return turn(name, x);
@@ -50,6 +51,8 @@ class RandomGraph {
       case 6: return join(name, x);
       case 7: return convolve(name, x);
       case 8: return multiply(name, x);
+      case 9: return choose(name, x);
+      case 10: return iterate(name, x);
       default: return repeat(name, x);
     }
   }
@@ -141,6 +144,34 @@ class RandomGraph {
     const size_t axis = below(rank(x));
     const ValueId row = b_.reduce(name + "_row", ReduceKind::kMean, x, 1u << axis);
     keep(b_.add(OpKind::kExpand, name, {row}, NoParams{}, dims(x)));
+  }
+
+  using Values = std::vector<ValueId>;
+
+  // On the graph's input: a sum of computed values may be anything near 0.
+  void choose(const std::string& name, ValueId x) {
+    const Values made = planwright::testing::add_if(
+        b_, name, planwright::testing::is_positive(b_, name + "_if", values_[0]), {x, pick()},
+        [&](GraphBuilder& body, const Values& in) {
+          return Values{body.unary(PwOp::kTanh, "t", in[0]), in[1]};
+        },
+        [&](GraphBuilder& body, const Values& in) {
+          return Values{in[0], body.relu("r", in[1])};
+        });
+    keep(made[0]);
+    keep(made[1]);
+  }
+
+  void iterate(const std::string& name, ValueId x) {
+    const ValueId y = pick();
+    const Values made =
+        planwright::testing::add_loop(b_, name, 3, {x, y}, {pick()}, [&](GraphBuilder& body, const Values& in) {
+          const ValueId next = body.unary(PwOp::kTanh, "next", in[1]);
+          return Values{dims(x) == dims(y) ? in[2] : next, dims(x) == dims(y) ? next : in[2], body.relu("row", in[3])};
+        });
+    keep(made[0]);
+    keep(made[1]);
+    if (rank(made[2]) < 6) keep(made[2]);
   }
 
   GraphBuilder& b_;

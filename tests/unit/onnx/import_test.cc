@@ -162,15 +162,6 @@ TEST(ImportRefusals, NewerOpsetsNameTheNewestKnown) {
   EXPECT_TRUE(failure.mentions("999")) << failure;
 }
 
-TEST(ImportRefusals, RunTimeConditionsAreListed) {
-  const Failure failure = import_failure(
-      13,
-      "(bool c, float[2] x) => (float[2] y) { [choice] y = If(c) <then_branch = t () => (float[2] a) { a = Abs(x) }, "
-      "else_branch = e () => (float[2] b) { b = Neg(x) }> }");
-  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
-  EXPECT_TRUE(failure.mentions("choice (If")) << failure;
-}
-
 TEST(ImportRefusals, UnsupportedTypesOfInputsAreListed) {
   const Failure failure = import_failure(21, "(string[2] x) => (string[2] y) { y = Identity(x) }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported);

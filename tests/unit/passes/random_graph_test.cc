@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tests/support/control_graph.h"
 #include "tests/support/pass_check.h"
 
 namespace planwright::builder {
@@ -46,7 +47,7 @@ class RandomGraph {
 
   void grow(const std::string& name) {
     const ValueId x = pick();
-    switch (below(13)) {
+    switch (below(15)) {
       case 0: return keep(b_.unary(std::array{PwOp::kTanh, PwOp::kSigmoid, PwOp::kAbs, PwOp::kNeg}[below(4)], name, x));
       case 1: return with_number(name, x);
       case 2: return with_number(name, x);
@@ -59,8 +60,35 @@ class RandomGraph {
       case 9: return unit_axis(name, x);
       case 10: return reduce_and_expand(name, x);
       case 11: return pad(name, x);
+      case 12: return choose(name, x);
+      case 13: return iterate(name, x);
       default: return selected(name, x);
     }
+  }
+
+  using Values = std::vector<ValueId>;
+
+  // On the graph's input: a sum of computed values may be anything near 0.
+  void choose(const std::string& name, ValueId x) {
+    const Values made = planwright::testing::add_if(
+        b_, name, planwright::testing::is_positive(b_, name + "_if", values_[0]), {x},
+        [&](GraphBuilder& body, const Values& in) {
+          return Values{body.scalar(PwOp::kMul, "half", body.unary(PwOp::kTanh, "t", in[0]), 0.5)};
+        },
+        [&](GraphBuilder& body, const Values& in) {
+          return Values{body.scalar(PwOp::kAdd, "same", body.relu("r", in[0]), 0)};
+        });
+    keep(made[0]);
+  }
+
+  void iterate(const std::string& name, ValueId x) {
+    const Values made = planwright::testing::add_loop(
+        b_, name, 3, {x}, {b_.constant(name + "_c", {}, {0.5f})}, [&](GraphBuilder& body, const Values& in) {
+          const ValueId sum = body.binary(PwOp::kAdd, "sum", body.scalar(PwOp::kMul, "same", in[1], 1), in[2]);
+          return Values{body.unary(PwOp::kTanh, "next", sum), body.reduce("row", ReduceKind::kSum, sum, 1)};
+        });
+    keep(made[0]);
+    b_.output(made[1]);
   }
 
   void with_number(const std::string& name, ValueId x) {

@@ -1,0 +1,443 @@
+// If, Loop and Scan: bodies become graphs of their own, or, where the number of iterations is known and small, are
+// imported once for each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "builder/ir/control.h"
+#include "builder/onnx/graph_check.h"
+#include "builder/onnx/graph_importer.h"
+#include "builder/onnx/loop_parts.h"
+
+namespace planwright::builder::importer {
+namespace {
+
+using Body = std::shared_ptr<ir::Graph>;
+
+Emitter emitter_for(const Scope& scope, const std::string& layer) {
+  return {*scope.graph, layer, scope.onnx, layer + ":part"};
+}
+
+[[noreturn]] void invalid(const std::string& layer, const onnx::NodeProto& node, const std::string& what) {
+  throw Error(StatusCode::kInvalid, fmt::format("{} ({}): {}", layer, node.op_type(), what));
+}
+
+bool is_one(const ir::Value& value, DType dtype) { return value.dtype == dtype && ir::product(value.dims) == Dim(1); }
+
+std::string text_of(const ir::Value& value) { return name_of(value.dtype) + ir::to_string(value.dims); }
+
+bool same_dims(const Shape& a, const Shape& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Dim& x, const Dim& y) { return ir::proven_equal(x, y); });
+}
+
+// The one element of a value, where it is known.
+std::optional<int64_t> constant_of(const ir::Value& value) {
+  if (!value.elements || value.elements->size() != 1 || !(*value.elements)[0].is_constant()) return std::nullopt;
+  return (*value.elements)[0].constant();
+}
+
+ir::Node& add_node(Scope& scope, OpKind kind, ir::Params params, std::vector<ValueId> inputs,
+                   std::vector<ValueId> outputs, std::vector<Body> bodies, const std::string& layer,
+                   const std::string& onnx) {
+  ir::Node& node = scope.graph->add_node(kind, std::move(params), std::move(inputs), std::move(outputs));
+  node.bodies = std::move(bodies);
+  node.name = layer;
+  node.onnx = {onnx};
+  return node;
+}
+
+void set_outputs(const Scope& inner, const std::vector<ValueId>& values) {
+  inner.graph->name = inner.layer;
+  for (const ValueId id : values) {
+    inner.graph->outputs.push_back(id);
+    inner.graph->output_names.push_back(inner.graph->value(id).name);
+  }
+}
+
+// Iterations times nodes up to which a Loop is written out: constants reach further then, and nothing is decided or
+// copied between iterations.
+constexpr int64_t kMaxUnrolled = 256;
+
+bool wants(const onnx::NodeProto& node, size_t output) {
+  return output < static_cast<size_t>(node.output_size()) && !node.output(static_cast<int>(output)).empty();
+}
+
+bool may_unroll(const LoopParts& parts) {
+  if (!parts.trip_count || !parts.trip_count->is_constant()) return false;
+  const int64_t trips = parts.trip_count->constant();
+  return trips > 0 && trips <= kMaxUnrolled / std::max(1, parts.body->node_size());
+}
+
+void add_formal(Scope& inner, const std::string& name, const ir::Value& like) {
+  inner.values[name] = inner.graph->add_value(name, like.dtype, like.dims).id;
+  inner.graph->inputs.push_back(inner.values[name]);
+}
+
+// Whether a shape changes with the iteration of the Loop whose body this is.
+bool depends_on(const Shape& dims, const ir::Graph& body) {
+  const int32_t iteration = ir::symbol_of((*body.value(body.inputs[0]).elements)[0]);
+  std::vector<ir::ExprInstr> list;
+  for (const Dim& dim : dims) ir::flatten(dim, list);
+  return std::any_of(list.begin(), list.end(), [&](const ir::ExprInstr& instr) {
+    return instr.op == ir::ExprOp::kSymbol && instr.value == iteration;
+  });
+}
+
+// One iteration's slice of what is sliced.
+ValueId slice_of(Emitter& emitter, ValueId whole, Dim iteration, const LoopParts& parts, bool backwards) {
+  const Dim at = backwards ? *parts.trip_count - 1 - iteration : iteration;
+  const ValueId slice = emitter.slice(whole, 0, at, 1);
+  return emitter.reshape(slice, Shape(emitter.dims(slice).begin() + 1, emitter.dims(slice).end()));
+}
+
+// What iterations made, along a first axis, as the model wants it.
+ValueId placed_stack(Emitter& emitter, ValueId stack, const LoopParts::Stacked& wanted) {
+  if (wanted.backwards) {
+    const Shape dims = emitter.dims(stack);
+    Operation reverse{OpKind::kSlice, SliceParams{}, {stack}};
+    reverse.scalars.assign(dims.size(), Dim(0));
+    reverse.scalars[0] = dims[0] - 1;
+    reverse.scalars.insert(reverse.scalars.end(), dims.size(), Dim(1));
+    reverse.scalars[dims.size()] = -1;
+    reverse.results[0].dims = dims;
+    stack = emitter.emit_one(std::move(reverse));
+  }
+  const int rank = emitter.rank(stack), axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
+  if (axis < 0 || axis >= rank) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: scan output axis {} is not in [{}, {})", emitter.layer(), wanted.axis, -rank, rank));
+  }
+  std::vector<int> perm;
+  for (int i = 1; i < rank; ++i) perm.push_back(i);
+  perm.insert(perm.begin() + axis, 0);
+  return emitter.transpose(stack, perm);
+}
+
+}  // namespace
+
+// A Loop's body as a graph of its own.
+struct GraphImporter::LoopBody {
+  Body graph;
+  Scope inner;
+  std::vector<const LoopParts::Carried*> carried;  // those that iterations change
+  std::vector<ValueId> firsts;                     // of the condition, where there is one, and of what is carried
+  std::vector<ValueId> made;                       // the body's outputs
+  bool has_condition = false;
+  bool may_end = false;  // the body makes a condition that is not known to be true
+  std::string fault;     // why it cannot run as it is
+};
+
+ValueId GraphImporter::capture(Scope& scope, ValueId id) {
+  if (Scope::is_list(id)) {
+    List list = lists_[static_cast<size_t>(Scope::kFirstList - id)];
+    for (ValueId& element : list.elements) element = capture(scope, element);
+    return add_list(std::move(list.elements), list.is_absent);
+  }
+  const auto [entry, is_new] = scope.captured.try_emplace(id, ir::kNone);
+  if (!is_new) return entry->second;
+  const ir::Value& outside = scope.outer->graph->value(id);
+  ir::Value& inside = scope.graph->add_value(outside.name, outside.dtype, outside.dims);
+  inside.elements = outside.elements;
+  inside.constant = outside.constant;
+  const bool is_shape = emitter_for(*scope.outer, scope.layer).is_virtual(id);  // computed again where it is needed
+  if (!outside.is_constant() && !is_shape) {
+    scope.graph->inputs.push_back(inside.id);
+    scope.captures.push_back(id);
+  }
+  return entry->second = inside.id;
+}
+
+bool GraphImporter::import_body(const onnx::GraphProto& proto, Scope& inner, const std::vector<std::string>& names,
+                                std::vector<ValueId>* outputs) {
+  const size_t refused = unsupported_.size();
+  for (const onnx::NodeProto* child : needed_nodes(proto)) import_node(*child, inner);
+  if (unsupported_.size() > refused) return false;
+  Emitter emitter = emitter_for(inner, inner.layer);
+  for (const std::string& name : names) {
+    const std::optional<ValueId> made = find(inner, name);
+    if (!made || *made == ir::kNone) {
+      throw Error(StatusCode::kInvalid, fmt::format("{}: nothing makes output '{}' of a body", inner.layer, name));
+    }
+    if (*made == Scope::kUnknown) return false;
+    if (Scope::is_list(*made) && inner.graph != inner.outer->graph) {
+      throw Refusal(inner.layer,
+                    fmt::format("'{}' is a sequence; hand tensors out of what runs with the engine", name));
+    }
+    outputs->push_back(*made);
+  }
+  return true;
+}
+
+void GraphImporter::import_control(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
+                                   const std::string& layer) {
+  if (node.op_type() == "If") {
+    if (inputs.empty() || inputs[0] < 0) invalid(layer, node, "it has no condition");
+    return import_if(node, scope, inputs[0], layer);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_carried = node.op_type() == "Loop" && i >= 2;
+    if (Scope::is_list(inputs[i]) && !is_carried) invalid(layer, node, fmt::format("input {} is a sequence", i));
+  }
+  Emitter emitter = emitter_for(scope, layer);
+  import_loop(node, scope,
+              node.op_type() == "Loop" ? read_loop(node, emitter, inputs) : read_scan(node, emitter, inputs), layer);
+}
+
+void GraphImporter::import_if(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer) {
+  if (!is_one(scope.graph->value(condition), DType::kBool)) invalid(layer, node, "its condition is not one bool");
+  std::vector<std::string> wanted;
+  for (const std::string& name : node.output()) {
+    if (!name.empty()) wanted.push_back(name);
+  }
+  std::vector<Body> bodies;
+  std::vector<ValueId> inputs{condition};
+  std::string onnx;
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    const onnx::GraphProto& proto = graph_attribute(node, branch);
+    if (proto.output_size() < node.output_size()) {
+      invalid(layer, node, fmt::format("{} has {} outputs, not {}", branch, proto.output_size(), node.output_size()));
+    }
+    std::vector<std::string> names;
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (!node.output(i).empty()) names.push_back(proto.output(i).name());
+    }
+    const Body body = std::make_shared<ir::Graph>(scope.graph->expr_pool());
+    Scope inner = inner_scope(proto, node, scope, layer, body.get());
+    std::vector<ValueId> made;
+    if (!import_body(proto, inner, names, &made)) return;
+    for (const ValueId id : made) emitter_for(inner, layer).materialize(id);
+    set_outputs(inner, made);
+    inputs.insert(inputs.end(), inner.captures.begin(), inner.captures.end());
+    bodies.push_back(body);
+    onnx = inner.onnx;
+  }
+  std::vector<ValueId> outputs;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const ir::Value &a = bodies[0]->value(bodies[0]->outputs[i]), &b = bodies[1]->value(bodies[1]->outputs[i]);
+    if (a.dtype != b.dtype) {
+      invalid(layer, node,
+              fmt::format("output '{}' is {} in one branch, {} in the other", wanted[i], text_of(a), text_of(b)));
+    }
+    if (!same_dims(a.dims, b.dims)) {
+      throw Refusal(layer, fmt::format("output '{}' is {} in one branch, {} in the other; give both one shape, or make "
+                                       "the condition a constant",
+                                       wanted[i], text_of(a), text_of(b)));
+    }
+    const std::string& name = wanted[i];
+    ir::Value& output = scope.graph->add_value(scope.layer.empty() ? name : scope.layer + "/" + name, a.dtype, a.dims);
+    if (a.elements && a.elements == b.elements) output.elements = a.elements;
+    outputs.push_back(output.id);
+    scope.values[name] = output.id;
+  }
+  emitter_for(scope, layer).materialize(condition);
+  add_node(scope, OpKind::kIf, NoParams{}, std::move(inputs), std::move(outputs), std::move(bodies), layer, onnx);
+}
+
+bool GraphImporter::import_loop_body(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts,
+                                     const std::string& layer, LoopBody* body) {
+  ir::Graph& outside = *scope.graph;
+  body->graph = std::make_shared<ir::Graph>(outside.expr_pool());
+  body->inner = inner_scope(*parts.body, node, scope, layer, body->graph.get());
+  Scope& inner = body->inner;
+
+  const int64_t trips = parts.trip_count ? ir::range_of(*parts.trip_count).max : INT64_MAX;
+  const Dim iteration = outside.exprs().add_symbol(
+      {ir::SymbolOrigin::kStepResult, ir::kNone, 0, 0, std::max<int64_t>(trips, 1) - 1, layer + ":iteration"});
+  ir::Value& formal = inner.graph->add_value(layer + ":iteration", DType::kI64, {});
+  formal.elements = Shape{iteration};
+  inner.graph->inputs.push_back(formal.id);
+  if (!parts.iteration.empty()) inner.values[parts.iteration] = formal.id;
+
+  std::vector<std::string> names;
+  Emitter emitter = emitter_for(inner, layer);
+  if (body->has_condition) {
+    body->firsts.push_back(parts.condition == ir::kNone ? emitter_for(scope, layer).scalar(DType::kBool, 1)
+                                                        : parts.condition);
+    add_formal(inner, parts.condition_in, outside.value(body->firsts[0]));
+    names.push_back(parts.condition_out);
+  } else if (!parts.condition_in.empty()) {
+    inner.values[parts.condition_in] = emitter.scalar(DType::kBool, 1);
+  }
+  for (const LoopParts::Carried& carried : parts.carried) {
+    if (carried.in == carried.out) continue;
+    add_formal(inner, carried.in, outside.value(carried.first));
+    names.push_back(carried.out);
+    body->firsts.push_back(carried.first);
+    body->carried.push_back(&carried);
+  }
+  for (const LoopParts::Carried& carried : parts.carried) {
+    if (carried.in == carried.out) inner.values[carried.in] = capture(inner, carried.first);
+  }
+  for (const LoopParts::Sliced& sliced : parts.sliced) {
+    inner.values[sliced.in] = slice_of(emitter, capture(inner, sliced.whole), iteration, parts, sliced.backwards);
+  }
+  for (const LoopParts::Stacked& stacked : parts.stacked) names.push_back(stacked.out);
+  if (!body->has_condition && !parts.condition_out.empty()) names.push_back(parts.condition_out);
+  if (!import_body(*parts.body, inner, names, &body->made)) return false;
+
+  if (!body->has_condition && !parts.condition_out.empty()) {
+    body->may_end = constant_of(inner.graph->value(body->made.back())).value_or(0) == 0;
+    body->made.pop_back();
+  }
+  for (size_t i = 0; i < body->firsts.size(); ++i) {
+    const ir::Value& first = outside.value(body->firsts[i]);
+    const bool is_condition = body->has_condition && i == 0;
+    if (is_condition && is_one(inner.graph->value(body->made[i]), DType::kBool)) {
+      body->made[i] = emitter.reshape(body->made[i], first.dims);
+    }
+    const ir::Value& made = inner.graph->value(body->made[i]);
+    if (made.dtype != first.dtype) {
+      invalid(
+          layer, node,
+          fmt::format("'{}' is {} before the first iteration, {} after it", names[i], text_of(first), text_of(made)));
+    }
+    if (!same_dims(made.dims, first.dims)) {
+      body->fault = fmt::format("'{}' is {} before an iteration, {} after it; give it one shape", names[i],
+                                text_of(first), text_of(made));
+    }
+  }
+  return true;
+}
+
+void GraphImporter::import_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts,
+                                const std::string& layer) {
+  const std::optional<int64_t> condition =
+      parts.condition == ir::kNone ? 1 : constant_of(scope.graph->value(parts.condition));
+  const size_t refused = unsupported_.size();
+  LoopBody body;
+  // Most conditions only say true: seen so first.
+  body.has_condition = condition != 1;
+  const bool unrolls = may_unroll(parts) && !body.has_condition;
+  const bool has_lists = std::any_of(parts.carried.begin(), parts.carried.end(),
+                                     [](const auto& carried) { return Scope::is_list(carried.first); });
+  if (has_lists && !unrolls) {
+    throw Refusal(layer, "it carries a sequence through iterations whose number is not known, or large; stack tensors");
+  }
+  bool done = !has_lists && import_loop_body(node, scope, parts, layer, &body);
+  if (done && parts.trips == ir::kNone && !body.has_condition && !body.may_end) {
+    invalid(layer, node, "neither a trip count nor a condition ends it");
+  }
+  if (unrolls && !body.may_end) {
+    unsupported_.resize(refused);
+    return unroll_loop(node, scope, parts, layer);
+  }
+  if (done && body.may_end) {
+    body = {};
+    body.has_condition = true;
+    done = import_loop_body(node, scope, parts, layer, &body);
+  }
+  if (!done) return;
+  if (!body.fault.empty()) throw Refusal(layer, body.fault);
+  add_loop(node, scope, parts, layer, &body);
+}
+
+void GraphImporter::unroll_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts,
+                                const std::string& layer) {
+  const ValueId first_made = scope.graph->value_count();
+  std::vector<std::string> names;
+  std::vector<ValueId> state;
+  for (const LoopParts::Carried& carried : parts.carried) {
+    state.push_back(carried.first);
+    names.push_back(carried.out);
+  }
+  for (const LoopParts::Stacked& stacked : parts.stacked) names.push_back(stacked.out);
+  if (!parts.condition_out.empty()) names.push_back(parts.condition_out);
+  std::vector<std::vector<ValueId>> slices(parts.stacked.size());
+  Emitter emitter = emitter_for(inner_scope(*parts.body, node, scope, layer, scope.graph), layer);
+  bool goes_on = true;
+  for (int64_t trip = 0; goes_on && trip < parts.trip_count->constant(); ++trip) {
+    Scope inner = inner_scope(*parts.body, node, scope, layer, scope.graph);
+    inner.layer = fmt::format("{}/{}", layer, trip);
+    if (!parts.iteration.empty()) inner.values[parts.iteration] = emitter.shape_values(DType::kI64, {}, {trip});
+    if (!parts.condition_in.empty()) inner.values[parts.condition_in] = emitter.scalar(DType::kBool, 1);
+    for (size_t i = 0; i < state.size(); ++i) inner.values[parts.carried[i].in] = state[i];
+    for (const LoopParts::Sliced& sliced : parts.sliced) {
+      inner.values[sliced.in] = slice_of(emitter, sliced.whole, trip, parts, sliced.backwards);
+    }
+    std::vector<ValueId> made;
+    if (!import_body(*parts.body, inner, names, &made)) return;
+    for (size_t i = 0; i < state.size(); ++i) state[i] = made[i];
+    for (size_t i = 0; i < slices.size(); ++i) slices[i].push_back(made[state.size() + i]);
+    if (parts.condition_out.empty()) continue;
+    const std::optional<int64_t> condition =
+        made.back() < 0 ? std::nullopt : constant_of(scope.graph->value(made.back()));
+    if (!condition) throw Refusal(layer, "its condition depends on data; make its carried values keep their shapes");
+    goes_on = *condition != 0;
+  }
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (!wants(node, state.size() + i)) continue;
+    for (ValueId& slice : slices[i]) {
+      if (Scope::is_list(slice)) invalid(layer, node, "it stacks sequences");
+      slice = emitter.unsqueeze(slice, 0);
+    }
+    state.push_back(placed_stack(emitter, emitter.concat(slices[i], 0), parts.stacked[i]));
+  }
+  bind_results(node, scope, parts.carried.size(), state, first_made);
+}
+
+void GraphImporter::add_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts,
+                             const std::string& layer, LoopBody* body) {
+  ir::Graph& graph = *scope.graph;
+  const ValueId first_made = graph.value_count();
+  const size_t carried = body->firsts.size();
+  Emitter emitter = emitter_for(body->inner, layer), outside(graph, layer, body->inner.onnx, layer + ":part");
+  std::vector<ValueId> inputs{parts.trips}, outputs{graph.add_value(layer + ":iterations", DType::kI64, {}).id};
+  inputs.insert(inputs.end(), body->firsts.begin(), body->firsts.end());
+  inputs.insert(inputs.end(), body->inner.captures.begin(), body->inner.captures.end());
+  for (const ValueId input : inputs) {
+    if (input != ir::kNone) outside.materialize(input);
+  }
+
+  std::vector<ValueId> made(body->made.begin(), body->made.begin() + static_cast<ptrdiff_t>(carried));
+  for (size_t i = 0; i < carried; ++i) {
+    const ir::Value first = graph.value(body->firsts[i]);
+    outputs.push_back(graph.add_value(layer + ":part", first.dtype, first.dims).id);
+  }
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < parts.stacked.size(); ++i) {
+    if (!wants(node, parts.carried.size() + i)) continue;
+    if (!parts.trip_count || body->has_condition) {
+      throw Refusal(layer,
+                    fmt::format("how many iterations are stacked in '{}' is known only when the engine runs; make "
+                                "the trip count a constant and the condition true",
+                                node.output(static_cast<int>(parts.carried.size() + i))));
+    }
+    const ir::Value slice = body->inner.graph->value(body->made[carried + i]);
+    if (depends_on(slice.dims, *body->inner.graph)) {
+      throw Refusal(layer, fmt::format("'{}' has another shape {} in every iteration, so it cannot be stacked",
+                                       parts.stacked[i].out, ir::to_string(slice.dims)));
+    }
+    Shape dims = slice.dims;
+    dims.insert(dims.begin(), *parts.trip_count);
+    made.push_back(slice.id);
+    wanted.push_back(i);
+    outputs.push_back(graph.add_value(layer + ":part", slice.dtype, dims).id);
+  }
+  for (const ValueId id : made) emitter.materialize(id);
+  set_outputs(body->inner, made);
+  ir::LoopParams params{static_cast<int32_t>(carried), body->has_condition ? 1 : 0};
+  add_node(scope, OpKind::kLoop, params, std::move(inputs), outputs, {body->graph}, layer, body->inner.onnx);
+
+  std::vector<ValueId> results;
+  size_t next = body->has_condition ? 2 : 1;
+  for (const LoopParts::Carried& value : parts.carried) {
+    results.push_back(value.in == value.out ? value.first : outputs[next++]);
+  }
+  for (const size_t i : wanted) results.push_back(placed_stack(outside, outputs[next++], parts.stacked[i]));
+  bind_results(node, scope, parts.carried.size(), results, first_made);
+}
+
+void GraphImporter::bind_results(const onnx::NodeProto& node, Scope& scope, size_t carried,
+                                 const std::vector<ValueId>& results, ValueId first_made) {
+  size_t next_stack = carried;
+  for (size_t i = 0; i < static_cast<size_t>(node.output_size()); ++i) {
+    if (!wants(node, i)) continue;
+    const std::string& name = node.output(static_cast<int>(i));
+    scope.values[name] = results[i < carried ? i : next_stack++];
+    name_value(scope.values[name], first_made, scope, name);
+  }
+}
+
+}  // namespace planwright::builder::importer

@@ -1,0 +1,198 @@
+// If, Loop and Scan: what of them is left after import, and what it computes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/onnx_text.h"
+
+namespace planwright::builder {
+namespace {
+
+using testing::ElementsAre;
+
+ir::Tensor ints(const std::vector<int64_t>& dims, const std::vector<int64_t>& elements) {
+  return tensor_of(DType::kI64, dims, elements);
+}
+ir::Tensor flag(bool value) { return tensor_of<uint8_t>(DType::kBool, {}, {static_cast<uint8_t>(value)}); }
+
+bool has(const ir::Graph& graph, OpKind kind) {
+  return std::any_of(graph.order().begin(), graph.order().end(),
+                     [&](ir::NodeId id) { return graph.node(id).kind == kind; });
+}
+
+std::vector<std::vector<float>> outputs_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
+  EXPECT_EQ(ir::verify(graph), "");
+  std::vector<std::vector<float>> all;
+  for (const ir::Tensor& output : ir::interpret(graph, inputs)) all.push_back(elements_of<float>(output));
+  return all;
+}
+
+TEST(ImportIf, BranchesTakeWhatTheyReadFromAround) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(bool c, float[2] x) => (float[2] y, float[2] z) <float[2] w = {10, 20}> { t = Neg(x) "
+                  "y, z = If(c) <then_branch = a () => (float[2] p, float[2] q) { p = Add(t, w) q = Identity(x) }, "
+                  "else_branch = b () => (float[2] r, float[2] s) { s = Mul(x, x) r = Identity(w) }> }");
+  EXPECT_TRUE(has(graph, OpKind::kIf));
+  EXPECT_THAT(outputs_of(graph, {flag(true), floats({2}, {1, 2})}), ElementsAre(ElementsAre(9, 18), ElementsAre(1, 2)));
+  EXPECT_THAT(outputs_of(graph, {flag(false), floats({2}, {1, 2})}),
+              ElementsAre(ElementsAre(10, 20), ElementsAre(1, 4)));
+}
+
+TEST(ImportIf, BranchesOfTwoShapesAreRefused) {
+  const Failure failure = import_failure(
+      13,
+      "(bool c, float[2] x) => (float[n] y) { [choice] y = If(c) <then_branch = a () => (float[2] p) { p = Abs(x) }, "
+      "else_branch = b () => (float[4] q) { q = Concat<axis = 0>(x, x) }> }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("choice (If") && failure.mentions("fp32[2]") && failure.mentions("fp32[4]")) << failure;
+}
+
+TEST(ImportIf, WhatABranchCannotDoIsNamed) {
+  const Failure failure =
+      import_failure(13,
+                     "(bool c, float[2] x) => (float[2] y) { [choice] y = If(c) <then_branch = a () => (float[2] p) "
+                     "{ [odd] p = Bernoulli(x) }, else_branch = b () => (float[2] q) { q = Abs(x) }> }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("choice/odd")) << failure;
+}
+
+constexpr const char* kAccumulate =
+    "sum, rows = Loop(trips, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool again, float[2] t, float[2] row) "
+    "{ f = Cast<to = 1>(i) t = Add(s, f) row = Mul(t, w) again = Identity(c) }> }";
+
+TEST(ImportLoop, AShortOneIsWrittenOut) {
+  const ir::Graph graph = import_text(
+      13, std::string("(float[2] x) => (float[2] sum, float[n, 2] rows) <int64 trips = {3}, bool yes = {1}, "
+                      "float[2] w = {1, 2}> { ") +
+              kAccumulate);
+  EXPECT_FALSE(has(graph, OpKind::kLoop));
+  EXPECT_THAT(outputs_of(graph, {floats({2}, {1, 2})}), ElementsAre(ElementsAre(4, 5), ElementsAre(1, 4, 2, 6, 4, 10)));
+}
+
+TEST(ImportLoop, ALongOneStaysALoop) {
+  const ir::Graph graph = import_text(
+      13, std::string("(float[2] x) => (float[2] sum, float[n, 2] rows) <int64 trips = {300}, bool yes = {1}, "
+                      "float[2] w = {1, 2}> { ") +
+              kAccumulate);
+  EXPECT_TRUE(has(graph, OpKind::kLoop));
+  const auto outputs = outputs_of(graph, {floats({2}, {1, 2})});
+  EXPECT_THAT(outputs[0], ElementsAre(1 + 299 * 150, 2 + 299 * 150));
+  ASSERT_EQ(outputs[1].size(), 600u);
+  EXPECT_EQ(outputs[1][599], 2 * outputs[0][1]);
+}
+
+TEST(ImportLoop, ATripCountOfTheCallersAndAConditionEndIt) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(int64 trips, float[1] x) => (float[1] y) <bool yes = {1}, float[1] limit = {100}> { "
+                  "y = Loop(trips, yes, x) <body = b (int64 i, bool c, float[1] s) => (bool[1] again, float[1] t) "
+                  "{ t = Add(s, s) again = Less(t, limit) }> }");
+  EXPECT_THAT(outputs_of(graph, {ints({}, {3}), floats({1}, {1})}), ElementsAre(ElementsAre(8)));
+  EXPECT_THAT(outputs_of(graph, {ints({}, {30}), floats({1}, {1})}), ElementsAre(ElementsAre(128)));
+  EXPECT_THAT(outputs_of(graph, {ints({}, {0}), floats({1}, {1})}), ElementsAre(ElementsAre(1)));
+}
+
+TEST(ImportLoop, OneThatNeverEndsIsInvalid) {
+  const Failure failure = import_failure(
+      13,
+      "(float[1] x) => (float[1] y) { y = Loop(, , x) <body = b (int64 i, bool c, float[1] s) => (bool again, float[1] "
+      "t) { t = Add(s, s) again = Identity(c) }> }");
+  EXPECT_NE(failure.code, StatusCode::kOk) << failure;
+}
+
+TEST(ImportLoop, AStateThatGrowsIsRefusedUnlessItIsWrittenOut) {
+  const std::string loop =
+      "y = Loop(trips, , x) <body = b (int64 i, bool c, float[m] s) => (bool again, float[k] t) "
+      "{ t = Concat<axis = 0>(s, x) again = Identity(c) }> }";
+  const ir::Graph graph = import_text(13, "(float[1] x) => (float[n] y) <int64 trips = {2}> { " + loop);
+  EXPECT_THAT(outputs_of(graph, {floats({1}, {7})}), ElementsAre(ElementsAre(7, 7, 7)));
+  const Failure failure = import_failure(13, "(float[1] x, int64 trips) => (float[n] y) { " + loop);
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("'t' is fp32[1] before an iteration, fp32[2] after it")) << failure;
+}
+
+TEST(ImportLoop, SlicesOfManyShapesCannotBeStacked) {
+  const Failure failure = import_failure(
+      13,
+      "(float[400] x) => (float[n] y) <int64 trips = {300}, bool yes = {1}, int64[1] zero = {0}, int64[1] one = {1}> { "
+      "y = Loop(trips, yes) <body = b (int64 i, bool c) => (bool again, float[m] part) "
+      "{ j = Reshape(i, one) k = Add(j, one) part = Slice(x, zero, k) again = Identity(c) }> }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("'part' has another shape")) << failure;
+}
+
+// Running sums along axis 1, backwards, with the sums stacked along axis 1 in their own order.
+TEST(ImportScan, SlicesAndStacksAlongAnyAxisEitherWay) {
+  const char* kScan =
+      "s, y = Scan(zero, x) <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1], "
+      "scan_output_axes = [-1], scan_output_directions = [1], body = b (float[2] a, float[2] e) => (float[2] t, "
+      "float[2] r) "
+      "{ t = Add(a, e) r = Identity(t) }> }";
+  for (const char* length : {"3", "m"}) {
+    const ir::Graph graph =
+        import_text(13, std::string("(float[2, ") + length +
+                            "] x) => (float[2] s, float[2, k] y) <float[2] zero = {0, 0}> { " + kScan);
+    EXPECT_EQ(has(graph, OpKind::kLoop), *length == 'm');
+    EXPECT_THAT(outputs_of(graph, {floats({2, 3}, {1, 2, 3, 4, 5, 6})}),
+                ElementsAre(ElementsAre(6, 15), ElementsAre(6, 5, 3, 15, 11, 6)));
+  }
+}
+
+// ---- Sequences and optionals
+
+TEST(ImportSequences, WhatIsSplitIsMappedAndJoined) {
+  const ir::Graph graph = import_text(
+      17,
+      "(float[5] x) => (float[n] y, float[2] last) <int64 two = {2}, int64 back = {-1}, int64 front = {0}> { "
+      "parts = SplitToSequence<axis = 0>(x, two) one = SequenceAt(parts, back) twice = Concat<axis = 0>(one, one) "
+      "fewer = SequenceErase(parts) more = SequenceInsert(fewer, twice, front) "
+      "mapped = SequenceMap(more, two) <body = b (float[2] p, int64 k) => (float[2] q) { q = Neg(p) }> "
+      "y = ConcatFromSequence<axis = 0>(mapped) last = SequenceAt(mapped, back) }");
+  EXPECT_THAT(outputs_of(graph, {floats({5}, {1, 2, 3, 4, 5})}),
+              ElementsAre(ElementsAre(-5, -5, -1, -2, -3, -4), ElementsAre(-3, -4)));
+}
+
+TEST(ImportSequences, ALoopThatIsWrittenOutMayCarryOne) {
+  const ir::Graph graph = import_text(
+      17,
+      "(float[2] x) => (float[n, 2] y, int64 length) <int64 trips = {3}> { empty = SequenceEmpty() "
+      "all = Loop(trips, , empty) <body = b (int64 i, bool c, seq(float[2]) s) => (bool again, seq(float[2]) t) "
+      "{ f = Cast<to = 1>(i) e = Add(x, f) t = SequenceInsert(s, e) again = Identity(c) }> "
+      "y = ConcatFromSequence<axis = 0, new_axis = 1>(all) length = SequenceLength(all) }");
+  const auto outputs = ir::interpret(graph, {floats({2}, {1, 2})});
+  EXPECT_THAT(elements_of<float>(outputs[0]), ElementsAre(1, 2, 2, 3, 3, 4));
+  EXPECT_THAT(elements_of<int64_t>(outputs[1]), ElementsAre(3));
+}
+
+TEST(ImportSequences, OptionalsAreSeenThrough) {
+  const ir::Graph graph =
+      import_text(18,
+                  "(float[2] x) => (float[2] y, bool there) { o = Optional(x) y = OptionalGetElement(o) "
+                  "there = OptionalHasElement(o) }");
+  const auto outputs = ir::interpret(graph, {floats({2}, {1, 2})});
+  EXPECT_THAT(elements_of<float>(outputs[0]), ElementsAre(1, 2));
+  EXPECT_THAT(elements_of<uint8_t>(outputs[1]), ElementsAre(1));
+}
+
+TEST(ImportSequences, APositionKnownOnlyAtRunTimeIsRefused) {
+  const Failure failure = import_failure(
+      17, "(float[4] x, int64 at) => (float[n] y) { parts = SplitToSequence(x) [pick] y = SequenceAt(parts, at) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("pick") && failure.mentions("position")) << failure;
+}
+
+TEST(ImportSequences, ASequenceWhereATensorIsMeantIsRefused) {
+  const Failure failure =
+      import_failure(17, "(float[4] x) => (float[n] y) { parts = SplitToSequence(x) [odd] y = Relu(parts) }");
+  EXPECT_TRUE(failure.mentions("odd") && failure.mentions("takes a sequence")) << failure;
+}
+
+TEST(ImportSequences, APlaceOutsideASequenceIsInvalid) {
+  const Failure failure = import_failure(
+      17, "(float[4] x) => (float[n] y) <int64 at = {4}> { parts = SplitToSequence(x) y = SequenceAt(parts, at) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("position 4 is not in a sequence of 4")) << failure;
+}
+
+}  // namespace
+}  // namespace planwright::builder
