@@ -51,7 +51,7 @@ TEST(ImportIf, WhatABranchCannotDoIsNamed) {
   const Failure failure =
       import_failure(13,
                      "(bool c, float[2] x) => (float[2] y) { [choice] y = If(c) <then_branch = a () => (float[2] p) "
-                     "{ [odd] p = Bernoulli(x) }, else_branch = b () => (float[2] q) { q = Abs(x) }> }");
+                     "{ [odd] p = NoSuchOperator(x) }, else_branch = b () => (float[2] q) { q = Abs(x) }> }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
   EXPECT_TRUE(failure.mentions("choice/odd")) << failure;
 }
