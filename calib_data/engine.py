@@ -5,7 +5,8 @@ import numpy as np
 
 MAX_RANK = 8
 DTYPES = [np.float32, np.float64, np.float16, np.uint16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
-          np.uint32, np.uint64, np.bool_]  # pw_dtype's order; bfloat16 as its bits
+          np.uint32, np.uint64, np.bool_] + [np.uint8] * 8 + [np.int8, np.uint8, np.int8, np.uint8]
+# pw_dtype's order; types that NumPy has not as their bits
 
 
 class _Binding(ctypes.Structure):

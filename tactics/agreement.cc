@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schemas/types/half.h"
+#include "schemas/types/minifloat.h"
 #include "tactics/elements.h"
 
 namespace planwright::tactics {
@@ -30,8 +30,8 @@ double element_of(const TensorView& view, int64_t offset) {
     case DType::kU16: return view.as<uint16_t>()[offset];
     case DType::kU32: return view.as<uint32_t>()[offset];
     case DType::kU64: return static_cast<double>(view.as<uint64_t>()[offset]);
+    default: return static_cast<double>(value_of_byte(view.dtype, view.as<uint8_t>()[offset]));
   }
-  return 0;
 }
 
 // Whether a tiny difference between two floats can become a large one between two results.

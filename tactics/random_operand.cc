@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "schemas/types/minifloat.h"
 #include "tactics/elements.h"
 
 namespace planwright::tactics {
@@ -30,6 +31,7 @@ class Random {
 };
 
 void store_integer(const TensorView& view, int64_t offset, int64_t value) {
+  if (is_sub_byte_int(view.dtype)) value = wrap_sub_byte(view.dtype, value);
   // Two's complement, little-endian: the low bytes are the narrower integer.
   const size_t size = size_of(view.dtype);
   std::memcpy(view.as<std::byte>() + static_cast<size_t>(offset) * size, &value, size);
@@ -44,6 +46,12 @@ void store_half(const TensorView& view, int64_t offset, uint64_t random) {
   store_integer(view, offset, static_cast<int64_t>((random >> 16 & 1) << 15 | exponent << mantissa_bits | mantissa));
 }
 
+void store_minifloat(const TensorView& view, int64_t offset, float value) {
+  // Powers of two have no sign.
+  if (view.dtype == DType::kF8E8M0 && value < 0) value = -value;
+  store_integer(view, offset, minifloat_of_float(view.dtype, value));
+}
+
 void fill_any(const TensorView& view, Random& random) {
   for_each_element(view, [&](const int64_t*, int64_t offset) {
     switch (view.dtype) {
@@ -54,7 +62,12 @@ void fill_any(const TensorView& view, Random& random) {
       case DType::kI8:
       case DType::kU8: store_integer(view, offset, random.below(256)); break;
       case DType::kBool: store_integer(view, offset, random.below(8) != 0); break;
-      default: store_integer(view, offset, random.below(100)); break;
+      default:
+        if (is_minifloat(view.dtype)) {
+          store_minifloat(view, offset, random.normal());
+        } else {
+          store_integer(view, offset, random.below(100));
+        }
     }
   });
 }
@@ -69,7 +82,12 @@ void fill_with(const TensorView& view, double value) {
     switch (view.dtype) {
       case DType::kF32: view.as<float>()[offset] = static_cast<float>(value); break;
       case DType::kF64: view.as<double>()[offset] = value; break;
-      default: store_integer(view, offset, static_cast<int64_t>(value)); break;
+      default:
+        if (is_minifloat(view.dtype)) {
+          store_minifloat(view, offset, static_cast<float>(value));
+        } else {
+          store_integer(view, offset, static_cast<int64_t>(value));
+        }
     }
   });
 }

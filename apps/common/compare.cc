@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "schemas/types/half.h"
+#include "schemas/types/minifloat.h"
 
 namespace planwright::apps {
 namespace {
@@ -35,8 +35,8 @@ long double element(const ir::Tensor& tensor, size_t index) {
     case DType::kU16: return load<uint16_t>(data, index);
     case DType::kU32: return load<uint32_t>(data, index);
     case DType::kU64: return load<uint64_t>(data, index);
+    default: return value_of_byte(tensor.dtype, load<uint8_t>(data, index));
   }
-  return 0;
 }
 
 }  // namespace

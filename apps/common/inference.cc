@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "apps/common/interrupt.h"
+#include "schemas/types/minifloat.h"
 
 namespace planwright::apps {
 namespace {
@@ -150,6 +151,8 @@ Tensors random_inputs(const pw::Engine& engine, const RunShapes& shapes) {
         const uint16_t one = tensor.dtype == DType::kF16 ? 0x3C00 : 0x3F80;  // 1 or -1
         const uint16_t value = static_cast<uint16_t>(one | (bits & 1) << 15);
         std::memcpy(element, &value, size);
+      } else if (is_minifloat(tensor.dtype)) {
+        element[0] = std::byte{minifloat_of_float(tensor.dtype, 1)};
       } else {
         element[0] = std::byte(bits & 1);  // the rest is zero
       }

@@ -23,6 +23,10 @@ constexpr TypeName kTypes[] = {
     {DType::kU16, "<u2"}, {DType::kU32, "<u4"}, {DType::kU64, "<u8"}, {DType::kBool, "|b1"},
 };
 
+// Types that NumPy has from extensions (ml_dtypes) only: their files name no more than their size.
+constexpr TypeName kBits[] = {
+    {DType::kU8, "|V1"}, {DType::kU8, "<V1"}, {DType::kU8, "<f1"}, {DType::kU16, "|V2"}, {DType::kU16, "<V2"}};
+
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
 
@@ -44,6 +48,9 @@ DType parse_descr(const std::string& path, const std::string& header) {
   for (const TypeName& type : kTypes) {
     if (found[1] == type.descr) return type.dtype;
   }
+  for (const TypeName& type : kBits) {
+    if (found[1] == type.descr) return type.dtype;
+  }
   throw Error(StatusCode::kUnsupported,
               fmt::format("{}: elements of type '{}' are not supported", path, found[1].str()));
 }
@@ -61,7 +68,20 @@ std::vector<int64_t> parse_shape(const std::string& path, const std::string& hea
   return dims;
 }
 
+// NumPy has types for the rest alone.
+DType stored_type(DType type) {
+  if (type == DType::kBF16) return DType::kU16;
+  if (is_minifloat(type)) return DType::kU8;
+  if (is_sub_byte_int(type)) return is_unsigned(type) ? DType::kU8 : DType::kI8;
+  return type;
+}
+
 }  // namespace
+
+bool holds_bits_of(DType array, DType type) {
+  if (type == DType::kBF16) return array == DType::kU16;
+  return (is_minifloat(type) || is_sub_byte_int(type)) && (array == DType::kU8 || array == DType::kI8);
+}
 
 ir::Tensor read_npy(const std::string& path) {
   const std::string file = read_file(path);
@@ -91,7 +111,7 @@ ir::Tensor read_npy(const std::string& path) {
 }
 
 std::string format_npy(const ir::Tensor& tensor) {
-  const DType stored = tensor.dtype == DType::kBF16 ? DType::kU16 : tensor.dtype;
+  const DType stored = stored_type(tensor.dtype);
   const char* descr = "";
   for (const TypeName& type : kTypes) {
     if (type.dtype == stored) descr = type.descr;

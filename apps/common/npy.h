@@ -10,10 +10,15 @@
 
 namespace planwright::apps {
 
-// Reads a .npy file: C order, little-endian, a type Planwright has. Throws Error: kIo, kInvalid, kUnsupported.
+// Reads a .npy file: C order, little-endian, a type Planwright has; what NumPy has no type for comes as uint8 or uint16.
+// Throws Error: kIo, kInvalid, kUnsupported.
 ir::Tensor read_npy(const std::string& path);
 
-// The bytes of a .npy file of the tensor. bfloat16 is written as its uint16 bits, which NumPy has no type for.
+// Whether an array of a type that NumPy has may stand for a tensor of one that it has not: the same bits.
+bool holds_bits_of(DType array, DType type);
+
+// The bytes of a .npy file of the tensor. What NumPy has no type for is written as it lies in memory: bfloat16 and
+// minifloats as their bits, integers of less than a byte as int8 or uint8.
 std::string format_npy(const ir::Tensor& tensor);
 
 // Writes arrays by name as an .npz archive (stored, not compressed), at once or not at all. Throws Error(kIo), and

@@ -41,10 +41,12 @@ Tensors read_arrays(const pw::Engine& engine, const std::vector<std::pair<std::s
   Tensors arrays;
   for (const auto& [name, path] : files) {
     if (!is_npy(path)) continue;
-    const ir::Tensor& array = arrays[name] = read_npy(path);
+    ir::Tensor& array = arrays[name] = read_npy(path);
     for (const pw_binding& binding : engine.bindings()) {
       const auto wanted = static_cast<DType>(binding.dtype);
-      if (!binding.is_input || name != binding.name || array.dtype == wanted) continue;
+      if (!binding.is_input || name != binding.name) continue;
+      if (holds_bits_of(array.dtype, wanted)) array.dtype = wanted;
+      if (array.dtype == wanted) continue;
       throw Error(StatusCode::kInvalid,
                   fmt::format("{} holds {}; input '{}' is {}", path, planwright::name_of(array.dtype), name,
                               planwright::name_of(wanted)));

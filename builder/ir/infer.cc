@@ -44,7 +44,8 @@ class Inference {
       case OpKind::kTrilu: return like_input(2);
       case OpKind::kTranspose: return {transpose()};
       case OpKind::kConcat: return {concat()};
-      case OpKind::kCopy: return like_input();
+      case OpKind::kCopy:
+      case OpKind::kBitCast: return like_input();
       case OpKind::kReverseSequence: return like_input(2);
       case OpKind::kRnn: return rnn();
       case OpKind::kTreeEnsemble: return {tree_ensemble()};
@@ -415,6 +416,7 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
     case OpKind::kPointwise:
     case OpKind::kTreeEnsemble:
     case OpKind::kRandom:
+    case OpKind::kBitCast:
     case OpKind::kIf:
     case OpKind::kLoop:
     case OpKind::kFill: return types;

@@ -14,6 +14,7 @@ Params default_params(OpKind kind) {
     case OpKind::kTile:
     case OpKind::kCopy:
     case OpKind::kDet:
+    case OpKind::kBitCast:
     case OpKind::kRange: return NoParams{};
     case OpKind::kConv: return ConvParams{};
     case OpKind::kConvTranspose: return ConvTransposeParams{};

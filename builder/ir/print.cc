@@ -189,8 +189,9 @@ std::string elements_of(const Value& value) {
       append_elements<uint16_t>(*value.constant, &text);
       break;
     }
-    case DType::kU8:
-    case DType::kBool: append_elements<uint8_t>(*value.constant, &text); break;
+    case DType::kI4:
+    case DType::kI2: append_elements<int8_t>(*value.constant, &text); break;
+    default: append_elements<uint8_t>(*value.constant, &text); break;  // minifloats as bits
   }
   return text;
 }

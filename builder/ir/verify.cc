@@ -278,6 +278,13 @@ Complaint values_are_counted(const Context& context, const Node& node) {
   return fits ? "" : fmt::format("{} values make shape {}", node.scalars.size(), to_string(dims));
 }
 
+Complaint widths_match(const Context& context, const Node& node) {
+  const DType in = context.graph.value(node.inputs[0]).dtype, out = context.graph.value(node.outputs[0]).dtype;
+  return bit_width(in) == bit_width(out)
+             ? ""
+             : fmt::format("bits of {} are not those of {}", planwright::name_of(in), planwright::name_of(out));
+}
+
 Complaint bodies_match(const Context& context, const Node& node) { return verify_control(context.graph, node); }
 
 struct NodeRule {
@@ -304,6 +311,7 @@ const std::vector<NodeRule>& node_rules() {
       {"rank", {OpKind::kSlice, OpKind::kTile, OpKind::kResize, OpKind::kTopK}, rank_stays},
       {"pad", {OpKind::kPad}, pad_adds_up},
       {"value count", {OpKind::kShapeValues}, values_are_counted},
+      {"width", {OpKind::kBitCast}, widths_match},
       {"bodies", {OpKind::kIf, OpKind::kLoop}, bodies_match},
   };
   return rules;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "schemas/types/half.h"
+#include "schemas/types/minifloat.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -58,6 +58,10 @@ std::vector<To> read(const ir::Value& constant) {
       }
       break;
     }
+    default:
+      for (const std::byte byte : bytes) {
+        out.push_back(static_cast<To>(value_of_byte(constant.dtype, std::to_integer<uint8_t>(byte))));
+      }
   }
   return out;
 }
@@ -71,7 +75,9 @@ ir::Bytes element_bytes(DType dtype, double value) {
     case DType::kF16: return bytes_of(f16_of_float(static_cast<float>(value)));
     case DType::kBF16: return bytes_of(bf16_of_float(static_cast<float>(value)));
     case DType::kBool: return bytes_of(static_cast<uint8_t>(value != 0));
-    default: return element_bytes_int(dtype, saturate(value));
+    default:
+      if (is_minifloat(dtype)) return bytes_of(minifloat_of_float(dtype, static_cast<float>(value)));
+      return element_bytes_int(dtype, saturate(value));
   }
 }
 
@@ -86,7 +92,9 @@ ir::Bytes element_bytes_int(DType dtype, int64_t value) {
     case DType::kI64:
     case DType::kU64: return bytes_of(value);
     case DType::kBool: return bytes_of(static_cast<uint8_t>(value != 0));
-    default: return element_bytes(dtype, static_cast<double>(value));
+    default:
+      if (is_sub_byte_int(dtype)) return bytes_of(wrap_sub_byte(dtype, value));
+      return element_bytes(dtype, static_cast<double>(value));
   }
 }
 

@@ -154,7 +154,7 @@ class ExternalReader {
 
   // Bytes to read, all of them inside the file and as many as the dims and type make.
   uint64_t size_wanted(const Place& place, uint64_t file_size) const {
-    const uint64_t wanted = tensor_bytes(tensor_, fmt::format("tensor '{}'", tensor_.name()));
+    const uint64_t wanted = raw_bytes(tensor_, fmt::format("tensor '{}'", tensor_.name()));
     if (place.length && static_cast<uint64_t>(*place.length) != wanted) {
       fail(fmt::format("its length is {}, but its dimensions and type make {}", *place.length, wanted));
     }

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "schemas/types/minifloat.h"
+
 namespace planwright::builder::importer {
 namespace {
 
@@ -84,6 +86,13 @@ Reg ProgramBuilder::narrow(Reg a, DType dtype) {
   return append(instruction);
 }
 
+Reg ProgramBuilder::saturate(Reg a, DType dtype) {
+  const auto greatest = static_cast<double>(greatest_of_minifloat(dtype));
+  // The powers of two have no negative numbers and no zero.
+  const double least = dtype == DType::kF8E8M0 ? 0x1p-127 : -greatest;
+  return apply(PwOp::kMin, apply(PwOp::kMax, a, constant(a.type, least)), constant(a.type, greatest));
+}
+
 Reg ProgramBuilder::is_infinite(Reg a, bool positive, bool negative) {
   PwInstr instruction;
   instruction.op = PwOp::kIsInf;
@@ -96,7 +105,7 @@ Reg ProgramBuilder::is_infinite(Reg a, bool positive, bool negative) {
 Reg ProgramBuilder::fit(Reg a, DType dtype) {
   const PwClass to = class_of(dtype);
   if (dtype == DType::kBool) return convert(narrow(a, DType::kBool), to);
-  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+  if (is_float(dtype) && size_of(dtype) < sizeof(float)) {
     // Through float, a double or a large integer would be rounded twice.
     if (a.type == PwClass::kFloat) return a;
     return convert(narrow(convert(a, PwClass::kDouble), dtype), to);

@@ -30,6 +30,8 @@ class ProgramBuilder {
 
   Reg convert(Reg a, PwClass type);  // a itself where it is of that class already
   Reg narrow(Reg a, DType dtype);    // what storing as `dtype` and loading again in the same class gives
+  // `a`, of a float class, held within the finite numbers of a minifloat; NaN stays NaN.
+  Reg saturate(Reg a, DType dtype);
   Reg is_infinite(Reg a, bool positive, bool negative);
   // The next output, of type `dtype`: floats round once, integers wrap, floats truncate to integers, and anything that
   // is not 0 is true.

@@ -211,7 +211,7 @@ Known concat(const NodeContext&, const Operands& operands) {
 
 Known cast(const NodeContext& node, const Operands& operands) {
   const std::optional<DType> to = dtype_of_onnx(static_cast<int32_t>(node.get_int("to")));
-  if (!to || is_float(*to)) return std::nullopt;
+  if (!to || is_float(*to) || is_sub_byte_int(*to)) return std::nullopt;
   KnownTensor result = operands[0];
   result.dtype = *to;
   if (*to == DType::kBool) {

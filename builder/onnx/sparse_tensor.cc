@@ -54,7 +54,7 @@ onnx::TensorProto dense_of(const onnx::SparseTensorProto& sparse, const std::str
     }
     std::memcpy(data.data() + place * element, values.data.data() + i * element, element);
   }
-  dense.set_raw_data(std::move(data));
+  dense.set_raw_data(raw_data_of(values.dtype, data));
   return dense;
 }
 

@@ -27,6 +27,29 @@ uint64_t count_elements(const onnx::TensorProto& proto, const std::string& what)
   return count;
 }
 
+// ONNX packs the elements of such types as one stream of bits, low bits first: two to a byte, or four, or four to
+// three.
+bool is_packed(DType dtype) { return bit_width(dtype) < 8; }
+
+// `count` elements are at most 2^60, so neither overflows.
+uint64_t memory_bytes(uint64_t count, DType dtype) { return count * size_of(dtype); }
+uint64_t packed_bytes(uint64_t count, DType dtype) {
+  if (!is_packed(dtype)) return memory_bytes(count, dtype);
+  const auto width = static_cast<uint64_t>(bit_width(dtype));
+  return count / 4 * (width / 2) + (count % 4 * width + 7) / 8;
+}
+
+// `byte_at(i)` is byte i of the packed stream.
+template <typename ByteAt>
+void unpack(DType dtype, const ByteAt& byte_at, ir::Bytes& data) {
+  const auto width = static_cast<size_t>(bit_width(dtype));
+  for (size_t i = 0; i < data.size(); ++i) {
+    const size_t first = i * width / 8, last = (i * width + width - 1) / 8;
+    const uint32_t low = byte_at(first), high = last > first ? byte_at(last) : 0;
+    data[i] = std::byte{byte_of_bits(dtype, (low | high << 8) >> (i * width % 8))};
+  }
+}
+
 // Copies a repeated field whose entries hold elements of a narrower or equal type T.
 template <typename T, typename Field>
 void copy_field(const Field& field, ir::Bytes& data) {
@@ -61,10 +84,34 @@ void copy_typed(const onnx::TensorProto& proto, DType dtype, ir::Bytes& data) {
     case DType::kF16:
     case DType::kBF16: return copy_field<uint16_t>(proto.int32_data(), data);
     case DType::kI8: return copy_field<int8_t>(proto.int32_data(), data);
-    case DType::kU8: return copy_field<uint8_t>(proto.int32_data(), data);
+    case DType::kU8:
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0: return copy_field<uint8_t>(proto.int32_data(), data);
+    case DType::kF6E2M3:
+    case DType::kF6E3M2:  // packed only as raw data
+      for (size_t i = 0; i < data.size(); ++i) {
+        data[i] = std::byte{byte_of_bits(dtype, static_cast<uint32_t>(proto.int32_data(static_cast<int>(i))))};
+      }
+      return;
+    case DType::kF4E2M1:
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
+      return unpack(
+          dtype, [&](size_t i) { return static_cast<uint32_t>(proto.int32_data(static_cast<int>(i))) & 0xFFu; }, data);
     case DType::kBool: break;
   }
   for (int i = 0; i < proto.int32_data_size(); ++i) data[static_cast<size_t>(i)] = std::byte{proto.int32_data(i) != 0};
+}
+
+DType supported_type(const onnx::TensorProto& proto, const std::string& what) {
+  if (const std::optional<DType> dtype = dtype_of_onnx(proto.data_type())) return *dtype;
+  throw Error(StatusCode::kUnsupported,
+              fmt::format("{} has elements of {}, which is not supported", what, onnx_type_name(proto.data_type())));
 }
 
 }  // namespace
@@ -84,6 +131,18 @@ std::optional<DType> dtype_of_onnx(int32_t data_type) {
     case onnx::TensorProto::UINT32: return DType::kU32;
     case onnx::TensorProto::UINT64: return DType::kU64;
     case onnx::TensorProto::BOOL: return DType::kBool;
+    case onnx::TensorProto::FLOAT8E4M3FN: return DType::kF8E4M3FN;
+    case onnx::TensorProto::FLOAT8E4M3FNUZ: return DType::kF8E4M3FNUZ;
+    case onnx::TensorProto::FLOAT8E5M2: return DType::kF8E5M2;
+    case onnx::TensorProto::FLOAT8E5M2FNUZ: return DType::kF8E5M2FNUZ;
+    case onnx::TensorProto::FLOAT8E8M0: return DType::kF8E8M0;
+    case onnx::TensorProto::FLOAT6E2M3: return DType::kF6E2M3;
+    case onnx::TensorProto::FLOAT6E3M2: return DType::kF6E3M2;
+    case onnx::TensorProto::FLOAT4E2M1: return DType::kF4E2M1;
+    case onnx::TensorProto::INT4: return DType::kI4;
+    case onnx::TensorProto::UINT4: return DType::kU4;
+    case onnx::TensorProto::INT2: return DType::kI2;
+    case onnx::TensorProto::UINT2: return DType::kU2;
     default: return std::nullopt;
   }
 }
@@ -103,6 +162,18 @@ int32_t onnx_type_of(DType dtype) {
     case DType::kU32: return onnx::TensorProto::UINT32;
     case DType::kU64: return onnx::TensorProto::UINT64;
     case DType::kBool: return onnx::TensorProto::BOOL;
+    case DType::kF8E4M3FN: return onnx::TensorProto::FLOAT8E4M3FN;
+    case DType::kF8E4M3FNUZ: return onnx::TensorProto::FLOAT8E4M3FNUZ;
+    case DType::kF8E5M2: return onnx::TensorProto::FLOAT8E5M2;
+    case DType::kF8E5M2FNUZ: return onnx::TensorProto::FLOAT8E5M2FNUZ;
+    case DType::kF8E8M0: return onnx::TensorProto::FLOAT8E8M0;
+    case DType::kF6E2M3: return onnx::TensorProto::FLOAT6E2M3;
+    case DType::kF6E3M2: return onnx::TensorProto::FLOAT6E3M2;
+    case DType::kF4E2M1: return onnx::TensorProto::FLOAT4E2M1;
+    case DType::kI4: return onnx::TensorProto::INT4;
+    case DType::kU4: return onnx::TensorProto::UINT4;
+    case DType::kI2: return onnx::TensorProto::INT2;
+    case DType::kU2: return onnx::TensorProto::UINT2;
   }
   return onnx::TensorProto::UNDEFINED;
 }
@@ -115,22 +186,22 @@ std::string onnx_type_name(int32_t data_type) {
 }
 
 uint64_t tensor_bytes(const onnx::TensorProto& proto, const std::string& what) {
-  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
-  if (!dtype) {
-    throw Error(StatusCode::kUnsupported,
-                fmt::format("{} has elements of {}, which is not supported", what, onnx_type_name(proto.data_type())));
-  }
-  return count_elements(proto, what) * size_of(*dtype);
+  return memory_bytes(count_elements(proto, what), supported_type(proto, what));
+}
+
+uint64_t raw_bytes(const onnx::TensorProto& proto, const std::string& what) {
+  return packed_bytes(count_elements(proto, what), supported_type(proto, what));
 }
 
 void check_tensor(const onnx::TensorProto& proto, const std::string& what) {
   const uint64_t count = count_elements(proto, what);
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
   if (!dtype) return;
-  const uint64_t bytes = count * size_of(*dtype);
-  const uint64_t given = proto.has_raw_data()
-                             ? proto.raw_data().size()
-                             : static_cast<uint64_t>(typed_field_size(proto, *dtype)) * size_of(*dtype);
+  uint64_t bytes = packed_bytes(count, *dtype), given = proto.raw_data().size();
+  if (!proto.has_raw_data()) {
+    given = static_cast<uint64_t>(typed_field_size(proto, *dtype)) * size_of(*dtype);
+    if (bit_width(*dtype) == 6) bytes = count;  // an entry for each
+  }
   if (given != bytes) {
     throw Error(StatusCode::kInvalid,
                 fmt::format("{} holds {} bytes where its dimensions and type make {}", what, given, bytes));
@@ -145,12 +216,26 @@ ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& what) 
   tensor.dtype = *dtype;
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
   tensor.data.resize(bytes);
-  if (proto.has_raw_data()) {
+  if (proto.has_raw_data() && is_packed(*dtype)) {
+    unpack(
+        *dtype, [&](size_t i) { return uint32_t{static_cast<uint8_t>(proto.raw_data()[i])}; }, tensor.data);
+  } else if (proto.has_raw_data()) {
     if (bytes > 0) std::memcpy(tensor.data.data(), proto.raw_data().data(), bytes);
   } else {
     copy_typed(proto, *dtype, tensor.data);
   }
   return tensor;
+}
+
+std::string raw_data_of(DType dtype, const std::string& elements) {
+  if (!is_packed(dtype)) return elements;
+  const auto width = static_cast<size_t>(bit_width(dtype));
+  std::string packed(packed_bytes(elements.size(), dtype), '\0');
+  for (size_t bit = 0; bit < elements.size() * width; ++bit) {
+    const int set = static_cast<uint8_t>(elements[bit / width]) >> bit % width & 1;
+    packed[bit / 8] = static_cast<char>(packed[bit / 8] | set << bit % 8);
+  }
+  return packed;
 }
 
 }  // namespace planwright::builder

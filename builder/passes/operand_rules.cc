@@ -46,6 +46,7 @@ constexpr Rule kRules[] = {
     {OpKind::kCumulative, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kPad, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kTile, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
+    {OpKind::kBitCast, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kTrilu, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kReverseSequence, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},
     {OpKind::kScatterElements, {Access::kAny}, Access::kAny, ResultOrder::kAsInput},

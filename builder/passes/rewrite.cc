@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "schemas/types/half.h"
+#include "schemas/types/minifloat.h"
 
 namespace planwright::builder {
 namespace {
@@ -46,8 +46,8 @@ std::optional<double> element_as_double(const ir::Value& value, size_t index) {
       const auto element = element_at<uint64_t>(data, index);
       return element > INT64_MAX ? std::nullopt : exact_double(static_cast<int64_t>(element));
     }
+    default: return value_of_byte(value.dtype, element_at<uint8_t>(data, index));
   }
-  return std::nullopt;
 }
 
 bool commutes(PwOp op) { return op == PwOp::kAdd || op == PwOp::kMul || op == PwOp::kMin || op == PwOp::kMax; }

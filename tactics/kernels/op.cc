@@ -57,6 +57,7 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"DeformConv", {3, 4, 1, 1}, sizeof(DeformConvParams)},
     {"Det", {1, 1, 1, 1}, kNoParams},
     {"Random", {0, 0, 1, 1}, sizeof(RandomParams)},
+    {"BitCast", {1, 1, 1, 1}, kNoParams},
 };
 
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.

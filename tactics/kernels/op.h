@@ -70,6 +70,7 @@ enum class OpKind : uint8_t {
   kDeformConv,    // X[N,C,H,W] W[M,C/group,kernel] offsets (mask, optional) -> [N,M,spatial out]
   kDet,           // X[...,M,M] -> [...]
   kRandom,        // -> Y: random numbers
+  kBitCast,       // X -> Y: the same bits as elements of another type of the same bit_width
 
   // ---- Control flow, numbered apart: no kernel computes these, the loader runs their bodies. The operands given here
   // are those of a graph's node; the step of a plan has fewer (control.h).
@@ -77,7 +78,7 @@ enum class OpKind : uint8_t {
   kLoop,  // trip count[1] (optional), carried values, operands of the body -> iterations done, carried values, stacks
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kRandom) + 1;  // without control flow
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kBitCast) + 1;  // without control flow
 
 constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
 

@@ -15,7 +15,7 @@ namespace planwright {
 
 inline constexpr int kMaxSpatial = 3;  // 1-, 2- and 3-D convolution, pooling, resize of images
 
-struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kRange, kDet, kPointwise
+struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kBitCast, kRange, kDet, kPointwise
 
 // scalars: pad_begin[spatial]. What lies past the input at the end is implied by the output's dims.
 struct ConvParams {

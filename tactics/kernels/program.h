@@ -2,7 +2,8 @@
 //
 // A program is a list of instructions over registers. Each instruction computes in one of four classes (float,
 // double, int64, uint64): narrower types are widened when loaded and converted back (floats rounded to nearest even,
-// integers wrapped) when stored. Fusing two programs is joining their lists.
+// past the largest number to infinity or NaN; integers wrapped) when stored. Fusing two programs is joining their
+// lists.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_PROGRAM_H_
 #define PLANWRIGHT_TACTICS_KERNELS_PROGRAM_H_
 
@@ -82,7 +83,7 @@ enum class PwOp : uint8_t {
 
 enum class PwClass : uint8_t { kFloat = 0, kDouble, kInt, kUint };
 
-// The class in which elements of a type are computed: f32, f16, bf16 in float; f64 in double; signed integers in int64;
+// The class in which elements of a type are computed: f64 in double, other floats in float; signed integers in int64;
 // unsigned and bool in uint64.
 constexpr PwClass class_of(DType type) {
   if (type == DType::kF64) return PwClass::kDouble;

@@ -140,7 +140,7 @@ const Row kRows[] = {
     {"StorageTwiceOfABinding", PW_CORRUPT, "second of binding x", [](PlanModel& p) { storage(p, "picks").index = 0; }},
     {"TensorOfNoStorage", PW_CORRUPT, "not there", [](PlanModel& p) { tensor(p, "normal").storage = 99; }},
     {"TensorTypeUnknown", PW_CORRUPT, "not there",
-     [](PlanModel& p) { tensor(p, "normal").dtype = static_cast<DType>(13); }},
+     [](PlanModel& p) { tensor(p, "normal").dtype = static_cast<DType>(kDTypeCount); }},
     {"TensorRankTooHigh", PW_CORRUPT, "not there",
      [](PlanModel& p) {
        tensor(p, "normal").dims.assign(9, 0);

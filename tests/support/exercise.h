@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planwright/planwright.h"
+#include "schemas/types/dtype.h"
 
 namespace planwright::tests {
 
@@ -14,9 +15,8 @@ namespace planwright::tests {
 inline constexpr size_t kMaxExercisedBytes = 1 << 20;
 
 inline size_t bytes_of_binding(pw_context* context, const pw_binding& binding) {
-  constexpr size_t kElement[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1};
   int64_t dims[PW_MAX_RANK];
-  size_t rank = PW_MAX_RANK, bytes = kElement[binding.dtype];
+  size_t rank = PW_MAX_RANK, bytes = size_of(static_cast<DType>(binding.dtype));
   if (pw_context_output_shape(context, binding.name, dims, &rank) != PW_OK) return SIZE_MAX;
   for (size_t axis = 0; axis < rank; ++axis) {
     if (__builtin_mul_overflow(bytes, static_cast<size_t>(dims[axis]), &bytes)) return SIZE_MAX;

@@ -475,6 +475,14 @@ KernelCase copy(Maker& make) {
   return KernelCase::of(OpKind::kCopy, {make.tensor(type, dims)}, {make.output(type, dims)});
 }
 
+KernelCase bit_cast(Maker& make) {
+  const Dims dims = make.dims(0, 4);
+  const DType from = make.any_type();
+  DType to = make.any_type();
+  while (bit_width(to) != bit_width(from)) to = make.any_type();
+  return KernelCase::of(OpKind::kBitCast, {make.tensor(from, dims)}, {make.output(to, dims)});
+}
+
 KernelCase reverse_sequence(Maker& make) {
   const Dims dims = make.dims(2, 4);
   const ReverseSequenceParams params = {.batch_axis = 1, .time_axis = make.chance(3) && dims.size() > 2 ? 2 : 0};
@@ -689,6 +697,7 @@ KernelCase random_case(OpKind op, Rng& rng) {
     case OpKind::kDeformConv: return deform_conv(make);
     case OpKind::kDet: return det(make);
     case OpKind::kRandom: return random_numbers(make, rng);
+    case OpKind::kBitCast: return bit_cast(make);
   }
   return {};
 }

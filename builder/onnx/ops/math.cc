@@ -126,6 +126,35 @@ void clip(NodeContext& node) {
   node.set(0, low || high ? node.pointwise(program, std::move(operands), dtype) : node.in(0));
 }
 
+// To the nearest power of two that is not below `x`, or not above it.
+Reg round_to_power(ProgramBuilder& p, Reg x, bool up) {
+  const Reg nearest = p.narrow(x, DType::kF8E8M0);
+  const Reg is_past = up ? p.apply(PwOp::kLess, nearest, x) : p.apply(PwOp::kLess, x, nearest);
+  const Reg next = p.apply(PwOp::kMul, nearest, p.constant(x.type, up ? 2 : 0.5));
+  return p.apply(PwOp::kSelect, is_past, next, nearest);
+}
+
+// A minifloat that saturates takes numbers past its range, infinities too, as the end of the range; one that does not
+// has its infinity or NaN for them, as every store has. Types of six and four bits, which have neither, saturate
+// anyway.
+void cast_to(NodeContext& node, DType to) {
+  const DType from = node.in_type(0);
+  if (!is_minifloat(to) || from == to) return node.set(0, node.cast(node.in(0), to));
+  ProgramBuilder p;
+  // Large integers are exact enough in double to be rounded once.
+  Reg x = p.load(from);
+  if (!is_float(from)) x = p.convert(x, PwClass::kDouble);
+  if (node.get_int("saturate", 1) != 0) x = p.saturate(x, to);
+  if (to == DType::kF8E8M0) {
+    const std::string mode = node.get_string("round_mode", "up");
+    node.require(mode == "up" || mode == "down" || mode == "nearest",
+                 fmt::format("round_mode '{}' is not up, down or nearest", mode));
+    if (mode != "nearest") x = round_to_power(p, x, mode == "up");
+  }
+  p.store(x, to);
+  node.set(0, node.pointwise(p, {node.in(0)}, to));
+}
+
 void cast(NodeContext& node) {
   auto code = static_cast<int32_t>(node.get_int("to"));
   if (node.since() < 6) {  // a name then, a number since
@@ -134,10 +163,23 @@ void cast(NodeContext& node) {
   }
   const std::optional<DType> to = dtype_of_onnx(code);
   if (!to) node.unsupported(fmt::format("a cast to {} is not supported", onnx_type_name(code)));
-  node.set(0, node.cast(node.in(0), *to));
+  cast_to(node, *to);
 }
 
-void cast_like(NodeContext& node) { node.set(0, node.cast(node.in(0), node.in_type(1))); }
+void cast_like(NodeContext& node) { cast_to(node, node.in_type(1)); }
+
+void bit_cast(NodeContext& node) {
+  const auto code = static_cast<int32_t>(node.get_int("to"));
+  const std::optional<DType> to = dtype_of_onnx(code);
+  if (!to) node.unsupported(fmt::format("bits as {} are not supported", onnx_type_name(code)));
+  const DType from = node.in_type(0);
+  node.require(bit_width(from) == bit_width(*to),
+               fmt::format("its input is {}, which has not as many bits as {}", name_of(from), name_of(*to)));
+  if (from == *to) return node.set(0, node.in(0));
+  Operation operation{OpKind::kBitCast, NoParams{}, {node.in(0)}};
+  operation.results[0].dtype = *to;
+  node.set(0, node.emit_one(std::move(operation)));
+}
 
 constexpr ImporterRow kRows[] = {
     {"Abs", unary<PwOp::kAbs>},
@@ -148,6 +190,7 @@ constexpr ImporterRow kRows[] = {
     {"Asinh", unary<PwOp::kAsinh>},
     {"Atan", unary<PwOp::kAtan>},
     {"Atanh", unary<PwOp::kAtanh>},
+    {"BitCast", bit_cast},
     {"BitShift", bit_shift},
     {"BitwiseAnd", binary<PwOp::kBitAnd>},
     {"BitwiseNot", unary<PwOp::kBitNot>},

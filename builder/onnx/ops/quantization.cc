@@ -15,15 +15,20 @@ struct IntegerRange {
   double low, high;
 };
 
-IntegerRange range_of(const NodeContext& node, DType dtype) {
-  switch (dtype) {
-    case DType::kI8: return {-128, 127};
-    case DType::kU8: return {0, 255};
-    case DType::kI16: return {-32768, 32767};
-    case DType::kU16: return {0, 65535};
-    default: node.unsupported(fmt::format("quantised elements of {}", name_of(dtype)));
-  }
+IntegerRange range_of(DType dtype) {
+  const int bits = bit_width(dtype);
+  const double count = static_cast<double>(int64_t{1} << bits);
+  return is_unsigned(dtype) ? IntegerRange{0, count - 1} : IntegerRange{-count / 2, count / 2 - 1};
 }
+
+void require_quantized(const NodeContext& node, DType dtype) {
+  const bool is_integer = !is_float(dtype) && dtype != DType::kBool && bit_width(dtype) <= 16;
+  if (is_integer || (is_minifloat(dtype) && dtype != DType::kF8E8M0)) return;
+  node.unsupported(fmt::format("quantised elements of {}", name_of(dtype)));
+}
+
+// A float type that registers of class float do not hold as it is.
+bool is_short_float(DType dtype) { return is_float(dtype) && size_of(dtype) < sizeof(float); }
 
 // A scale or zero point, given for all, for each slice of `axis`, or for each block of it, so that it broadcasts to x.
 ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
@@ -53,9 +58,14 @@ ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
 
 }  // namespace
 
-// In float, where all of the type's values are exact.
+// Integers in float, where all of their type's values are exact. Floats are rounded once, when stored.
 void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype) {
-  const IntegerRange range = range_of(node, dtype);
+  require_quantized(node, dtype);
+  if (is_minifloat(dtype)) {
+    if (zero) y = p.apply(PwOp::kAdd, y, p.convert(*zero, y.type));
+    return p.store(node.get_int("saturate", 1) != 0 ? p.saturate(y, dtype) : y, dtype);
+  }
+  const IntegerRange range = range_of(dtype);
   Reg level = p.apply(PwOp::kRoundEven, y);
   if (zero) level = p.apply(PwOp::kAdd, level, p.convert(*zero, y.type));
   level = p.apply(PwOp::kMax, level, p.constant(y.type, range.low));
@@ -64,48 +74,62 @@ void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::opt
 
 namespace {
 
+// The element type that an integer attribute names; nothing where it is 0 or not given.
+std::optional<DType> type_attribute(const NodeContext& node, const std::string& name) {
+  const auto code = static_cast<int32_t>(node.get_int(name, 0));
+  if (code == 0) return std::nullopt;
+  const std::optional<DType> dtype = dtype_of_onnx(code);
+  if (!dtype) node.unsupported(fmt::format("{} {}", name, onnx_type_name(code)));
+  return dtype;
+}
+
 // The quantised type: that of the zero point, else the attribute's, else uint8.
 DType quantized_type(const NodeContext& node) {
   if (node.has(2)) return node.in_type(2);
-  if (const int64_t code = node.get_int("output_dtype", 0); code != 0) {
-    const auto dtype = dtype_of_onnx(static_cast<int32_t>(code));
-    if (!dtype) node.unsupported(fmt::format("quantised elements of {}", onnx_type_name(static_cast<int32_t>(code))));
-    return *dtype;
-  }
-  return DType::kU8;
+  return type_attribute(node, "output_dtype").value_or(DType::kU8);
 }
 
 void quantize_linear(NodeContext& node) {
   const DType dtype = quantized_type(node), x_type = node.in_type(0), scale_type = node.in_type(1);
-  range_of(node, dtype);
+  require_quantized(node, dtype);
   const Shape& x = node.in_dims(0);
+  // The type that the quotient has; integers are divided as reals.
+  const std::optional<DType> precision = type_attribute(node, "precision");
+  const DType quotient_type = precision.value_or(scale_type);
+  const PwClass type = is_float(quotient_type) ? class_of(quotient_type) : PwClass::kDouble;
   ProgramBuilder program;
+  const auto rounded = [&](Reg a) { return is_short_float(quotient_type) ? program.narrow(a, quotient_type) : a; };
   std::vector<ValueId> operands{node.in(0), spread(node, node.in(1), x)};
-  const Reg value = program.load_as(x_type, class_of(scale_type));
-  const Reg scale = program.load(scale_type);
+  Reg value = program.load_as(x_type, type), scale = program.load_as(scale_type, type);
+  if (precision) value = rounded(value), scale = rounded(scale);
+  Reg quotient = program.apply(PwOp::kDiv, value, scale);
+  // Without an attribute a type of more bits than the scale's keeps them.
+  if (precision || x_type == scale_type) quotient = rounded(quotient);
   std::optional<Reg> zero;
   if (node.has(2)) {
     operands.push_back(spread(node, node.in(2), x));
     zero = program.load(dtype);
   }
-  store_quantized(node, program, program.apply(PwOp::kDiv, value, scale), zero, dtype);
+  store_quantized(node, program, quotient, zero, dtype);
   node.set(0, node.pointwise(program, std::move(operands), dtype));
 }
 
 void dequantize_linear(NodeContext& node) {
   const DType x_type = node.in_type(0), scale_type = node.in_type(1);
-  node.require(!is_float(x_type), fmt::format("its input is {}, not an integer", name_of(x_type)));
-  const auto wanted = node.get_int("output_dtype", 0);
-  const DType y_type = wanted == 0 ? scale_type : dtype_of_onnx(static_cast<int32_t>(wanted)).value_or(scale_type);
+  node.require(!is_float(x_type) || is_minifloat(x_type), fmt::format("its input is {}", name_of(x_type)));
+  node.require(is_float(scale_type), fmt::format("its scale is {}, not a float", name_of(scale_type)));
+  const DType y_type = type_attribute(node, "output_dtype").value_or(scale_type);
+  node.require(is_float(y_type) && !is_minifloat(y_type), fmt::format("its output is {}", name_of(y_type)));
+  const PwClass level_type = is_float(x_type) ? PwClass::kFloat : PwClass::kInt;
   const Shape& x = node.in_dims(0);
   ProgramBuilder program;
   std::vector<ValueId> operands{node.in(0), spread(node, node.in(1), x)};
-  Reg level = program.load_as(x_type, PwClass::kInt);
+  Reg level = program.load_as(x_type, level_type);
   const Reg scale = program.load(scale_type);
   if (node.has(2)) {
     node.require(node.in_type(2) == x_type, "its zero point has another type than its input");
     operands.push_back(spread(node, node.in(2), x));
-    level = program.apply(PwOp::kSub, level, program.load_as(x_type, PwClass::kInt));
+    level = program.apply(PwOp::kSub, level, program.load_as(x_type, level_type));
   }
   program.store(program.apply(PwOp::kMul, program.convert(level, scale.type), scale), y_type);
   node.set(0, node.pointwise(program, std::move(operands), y_type));
@@ -114,12 +138,16 @@ void dequantize_linear(NodeContext& node) {
 }  // namespace
 
 ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero) {
-  if (!zero) return node.cast(x, DType::kI32);
+  const bool is_real = is_float(node.dtype(x));
+  const DType wide = is_real ? DType::kF32 : DType::kI32;
+  const PwClass type = is_real ? PwClass::kFloat : PwClass::kInt;
+  if (!zero) return node.cast(x, wide);
+  node.require(node.dtype(*zero) == node.dtype(x), "a zero point has another type than its input");
   ProgramBuilder program;
-  const Reg value = program.load_as(node.dtype(x), PwClass::kInt);
-  const Reg offset = program.load_as(node.dtype(*zero), PwClass::kInt);
-  program.store(program.apply(PwOp::kSub, value, offset), DType::kI32);
-  return node.pointwise(program, {x, *zero}, DType::kI32);
+  const Reg value = program.load_as(node.dtype(x), type);
+  const Reg offset = program.load_as(node.dtype(*zero), type);
+  program.store(program.apply(PwOp::kSub, value, offset), wide);
+  return node.pointwise(program, {x, *zero}, wide);
 }
 
 std::optional<ValueId> by_row(NodeContext& node, int input) {
@@ -158,7 +186,7 @@ ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_s
   const DType dtype = node.dtype(y_zero), scale_type = node.dtype(a_scale);
   ProgramBuilder p;
   const PwClass type = class_of(scale_type);
-  const Reg total = p.load_as(DType::kI32, type);
+  const Reg total = p.load_as(node.dtype(sum), type);
   const Reg product = p.apply(PwOp::kMul, p.load(scale_type), p.load_as(node.dtype(b_scale), type));
   const Reg factor = p.apply(PwOp::kDiv, product, p.load_as(node.dtype(y_scale), type));
   store_quantized(node, p, p.apply(PwOp::kMul, total, factor), p.load(dtype), dtype);
@@ -169,6 +197,7 @@ namespace {
 
 // a, scale, zero, b, scale, zero, scale and zero of y
 void qlinear_matmul(NodeContext& node) {
+  node.require(is_float(node.in_type(0)) == is_float(node.in_type(3)), "it multiplies integers by floats");
   const ValueId sum =
       matmul_of(node, centred(node, node.in(0), by_row(node, 2)), centred(node, node.in(3), by_column(node, 5)));
   node.set(0, requantized(node, sum, *by_row(node, 1), *by_column(node, 4), *by_row(node, 6), *by_row(node, 7)));

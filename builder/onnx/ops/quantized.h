@@ -8,10 +8,11 @@
 
 namespace planwright::builder::importer {
 
-// Stores round(y) + zero point, clamped into `dtype`.
+// Stores round(y) + zero point, clamped into `dtype`; of a minifloat y + zero point, which saturates unless the node's
+// attribute says otherwise.
 void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype);
 
-// x - zero point as int32, which every product of 8-bit numbers fits.
+// x - zero point: of integers as int32, which every product of 8-bit numbers fits, of minifloats as fp32.
 ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero);
 
 // An input that is a zero point or scale of a matrix, so that it broadcasts to it: on the left it belongs to the rows,

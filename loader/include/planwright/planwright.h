@@ -47,6 +47,8 @@ typedef enum pw_status {
   PW_PRECONDITION = 8 /* wrong state or order of calls, or run-time data that breaks an operator's contract */
 } pw_status;
 
+/* Types of less than a byte take a byte an element, of which only the low bits are read: the value as an int8 or uint8
+ * for integers, the code for floats (sign, exponent E, mantissa M). Only model files pack them. */
 typedef enum pw_dtype {
   PW_FLOAT32 = 0,
   PW_FLOAT64 = 1,
@@ -60,7 +62,19 @@ typedef enum pw_dtype {
   PW_UINT16 = 9,
   PW_UINT32 = 10,
   PW_UINT64 = 11,
-  PW_BOOL = 12 /* one byte, 0 or 1 */
+  PW_BOOL = 12, /* one byte, 0 or 1 */
+  PW_FLOAT8_E4M3FN = 13,
+  PW_FLOAT8_E4M3FNUZ = 14,
+  PW_FLOAT8_E5M2 = 15,
+  PW_FLOAT8_E5M2FNUZ = 16,
+  PW_FLOAT8_E8M0 = 17,
+  PW_FLOAT6_E2M3 = 18,
+  PW_FLOAT6_E3M2 = 19,
+  PW_FLOAT4_E2M1 = 20,
+  PW_INT4 = 21,
+  PW_UINT4 = 22,
+  PW_INT2 = 23,
+  PW_UINT2 = 24
 } pw_dtype;
 
 enum { PW_MAX_RANK = 8, PW_MAX_VALUES = 64 };

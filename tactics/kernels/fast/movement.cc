@@ -7,6 +7,10 @@ namespace {
 
 Status validate_movement(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(reference_kernel(args.op).validate(args));
+  const DType to = args.outputs[0].dtype;
+  if (args.op == OpKind::kBitCast && (to == DType::kBool || bit_width(to) < 8)) {
+    return error(StatusCode::kUnsupported, "bits of %s are not its bytes", name_of(to));
+  }
   StridedCopy copy;
   for (int input = 0; input < args.core_inputs; ++input) PW_RETURN_IF_ERROR(plan_movement(args, input, &copy));
   return kOkStatus;
@@ -34,7 +38,7 @@ constexpr KernelDescriptor kKernels[] = {
     make("movement_copy", OpKind::kCopy),       make("movement_expand", OpKind::kExpand),
     make("movement_reshape", OpKind::kReshape), make("movement_transpose", OpKind::kTranspose),
     make("movement_slice", OpKind::kSlice),     make("movement_tile", OpKind::kTile),
-    make("movement_concat", OpKind::kConcat),
+    make("movement_concat", OpKind::kConcat),   make("movement_bit_cast", OpKind::kBitCast),
 };
 
 }  // namespace

@@ -14,8 +14,9 @@ constexpr size_t kRegisterBytes = size_t{kStripLength} * sizeof(int64_t);
 // Each instruction of class float runs as a program of its own.
 constexpr size_t kFloatBytes = kStripRegisterBytes;
 
+// Types whose elements are C++ numbers.
 bool is_loaded_as(DType dtype, PwClass type) {
-  return class_of(dtype) == type && dtype != DType::kF64 && dtype != DType::kF16 && dtype != DType::kBF16;
+  return class_of(dtype) == type && (type == PwClass::kFloat ? dtype == DType::kF32 : !is_sub_byte_int(dtype));
 }
 
 bool is_known(const KernelArgs& args, const PwInstr& instr) {
@@ -30,7 +31,7 @@ bool is_known(const KernelArgs& args, const PwInstr& instr) {
   if (instr.type == PwClass::kFloat) return is_strip_program(&instr, 1);
   if (instr.op == PwOp::kNarrow) {
     const DType dtype = static_cast<DType>(instr.operand);
-    return dtype == DType::kBool || class_of(dtype) == instr.type;
+    return dtype == DType::kBool || is_loaded_as(dtype, instr.type);
   }
   return instr.op != PwOp::kPow;
 }

@@ -1,4 +1,4 @@
-// Typed loads and stores of single elements: what lets a reference kernel be written once for thirteen types.
+// Typed loads and stores of single elements: what lets a reference kernel be written once for all types.
 //
 // Kernels compute in one of four types T: float, double, int64_t, uint64_t. A load widens any element to T, a store
 // converts T to the element's type: floats round to nearest even, integers wrap, and float to integer truncates and
@@ -10,6 +10,7 @@
 
 #include "schemas/types/dtype.h"
 #include "schemas/types/half.h"
+#include "schemas/types/minifloat.h"
 #include "tactics/kernels/kernel.h"
 
 namespace planwright::reference {
@@ -35,8 +36,8 @@ To convert(From value) {
   return static_cast<To>(value);
 }
 
-// Rounded toward zero with the last bit set where that was inexact, so that rounding the result again to 11 or 8 bits
-// gives what rounding once would have.
+// Rounded toward zero with the last bit set where that was inexact, so that rounding the result again to 11 bits or
+// fewer gives what rounding once would have.
 inline float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || value != value) return nearest;
@@ -46,8 +47,8 @@ inline float round_to_odd(double value) {
   return float_of_bits(bits | 1u);
 }
 
-// The float to narrow to 16 bits. 64-bit integers go through double, which is inexact only past 2^53, where both 16-bit
-// types keep far fewer bits.
+// The float to narrow to 16 bits or fewer. 64-bit integers go through double, which is inexact only past 2^53, where
+// these types keep far fewer bits.
 template <typename T>
 float float_to_narrow(T value) {
   return round_to_odd(static_cast<double>(value));
@@ -82,8 +83,8 @@ T load(DType type, const void* base, int64_t index) {
     case DType::kU32: return convert<T>(read_element<uint32_t>(base, index));
     case DType::kU64: return convert<T>(read_element<uint64_t>(base, index));
     case DType::kBool: return read_element<uint8_t>(base, index) != 0 ? T(1) : T(0);
+    default: return convert<T>(value_of_byte(type, read_element<uint8_t>(base, index)));
   }
-  return T(0);
 }
 
 template <typename T>
@@ -102,7 +103,10 @@ void store(DType type, void* base, int64_t index, T value) {
     case DType::kU32: return write_element(base, index, static_cast<uint32_t>(convert<uint64_t>(value)));
     case DType::kU64: return write_element(base, index, convert<uint64_t>(value));
     case DType::kBool: return write_element(base, index, static_cast<uint8_t>(value != T(0)));
+    default: break;
   }
+  if (is_minifloat(type)) return write_element(base, index, minifloat_of_float(type, float_to_narrow(value)));
+  write_element(base, index, wrap_sub_byte(type, convert<int64_t>(value)));
 }
 
 template <typename T>

@@ -167,6 +167,24 @@ Status run_copy(const KernelArgs& args) {
   return kOkStatus;
 }
 
+Status validate_bit_cast(const KernelArgs& args) {
+  PW_RETURN_IF_ERROR(validate_common(args));
+  const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  PW_REQUIRE(bit_width(x.dtype) == bit_width(y.dtype), "BitCast: %s and %s are not of one width", name_of(x.dtype),
+             name_of(y.dtype));
+  return require_dims(args, 0, x.dims, x.rank);
+}
+
+Status run_bit_cast(const KernelArgs& args) {
+  const TensorView &x = args.inputs[0], &y = args.outputs[0];
+  if (y.dtype != DType::kBool && bit_width(y.dtype) >= 8) return run_copy(args);
+  for_each_position(args, Box(y), [&](const Position& at, int) {
+    const auto byte = read_element<uint8_t>(x.data, at.offset(x));
+    write_element(y.data, at.offset(y), byte_of_bits(y.dtype, byte));
+  });
+  return kOkStatus;
+}
+
 Status validate_reverse_sequence(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(validate_common(args));
   const auto& params = args.params_as<ReverseSequenceParams>();

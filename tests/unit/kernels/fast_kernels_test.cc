@@ -208,6 +208,19 @@ KernelCase copy(Rng& rng) {
                         {TestTensor(type, x, random_strides(rng, x))});
 }
 
+// Types whose bytes are their bits: others are the reference kernel's.
+KernelCase bit_cast(Rng& rng) {
+  constexpr DType kPairs[][2] = {{DType::kF32, DType::kI32},
+                                 {DType::kU64, DType::kF64},
+                                 {DType::kF16, DType::kBF16},
+                                 {DType::kBool, DType::kU8},
+                                 {DType::kI8, DType::kF8E5M2}};
+  const auto& [from, to] = kPairs[random_int(rng, 0, 4)];
+  const Dims x = {random_int(rng, 1, 3), random_int(rng, 1, 40), random_int(rng, 1, 50)};
+  return KernelCase::of(OpKind::kBitCast, {TestTensor::random(rng, from, x, random_strides(rng, x), 0, 2)},
+                        {TestTensor(to, x, random_strides(rng, x))});
+}
+
 KernelCase pad(Rng& rng) {
   const DType type = random_type(rng);
   const Dims x = {random_int(rng, 1, 3), random_int(rng, 1, 20), random_int(rng, 1, 30)};
@@ -292,6 +305,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Generator{"LayerNorm", OpKind::kLayerNorm, layer_norm, {1e-4, 1e-4, 0}, {"layer_norm_f32"}},
                       Generator{"GroupNorm", OpKind::kGroupNorm, group_norm, {1e-4, 1e-4, 0}, {"group_norm_f32"}},
                       Generator{"Copy", OpKind::kCopy, copy, {}, {"movement_copy"}},
+                      Generator{"BitCast", OpKind::kBitCast, bit_cast, {}, {"movement_bit_cast"}},
                       Generator{"Pad", OpKind::kPad, pad, {}, {"movement_pad"}},
                       Generator{"Concat", OpKind::kConcat, concat, {}, {"movement_concat"}},
                       Generator{"Expand", OpKind::kExpand, expand, {}, {"movement_expand"}},

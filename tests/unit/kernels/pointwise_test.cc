@@ -152,6 +152,34 @@ KernelCase mixed_pointwise(Rng& rng) {
   }
 }
 
+// They read bytes, shorts and words as C++ numbers, which elements of these types are not.
+TEST(PointwiseTypes, MinifloatsAndSubByteIntegersAreTheReferences) {
+  for (int i = static_cast<int>(DType::kF8E4M3FN); i < kDTypeCount; ++i) {
+    const DType type = static_cast<DType>(i);
+    const PwClass held = class_of(type);
+    const DType wide = held == PwClass::kFloat ? DType::kF32 : held == PwClass::kInt ? DType::kI64 : DType::kU64;
+    const auto conversion = [&](DType from, DType to, bool narrows) {
+      KernelCase c;
+      c.op = OpKind::kPointwise;
+      c.outputs = {TestTensor(to, {4})};
+      std::vector<PwInstr> program = {pw_load(0, 0, held), pw_compute(PwOp::kNeg, 0, 0, 0, 0, held)};
+      if (narrows) {
+        program.push_back(pw_compute(PwOp::kNarrow, 0, 0, 0, 0, held));
+        program.back().operand = static_cast<uint8_t>(type);
+      }
+      program.push_back(pw_store(0, 0, held));
+      c.with_program(program, {TestTensor::of(from, {4}, {1, 0, 1, 0})});
+      return c;
+    };
+    for (const KernelCase& c :
+         {conversion(type, wide, false), conversion(wide, type, false), conversion(wide, wide, true)}) {
+      for (const KernelDescriptor* kernel : kernels_of(OpKind::kPointwise)) {
+        EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported) << kernel->name << ": " << name_of(type);
+      }
+    }
+  }
+}
+
 class Pointwise : public ::testing::TestWithParam<Generator> {};
 
 TEST_P(Pointwise, AgreeWithTheReferenceOnRandomCases) { expect_agreement_on_random_cases(GetParam()); }

@@ -52,6 +52,30 @@ TEST(ReferenceMovement, MovesBetweenElementSizesAreRefused) {
   }
 }
 
+TEST(ReferenceBitCast, KeepsBitsAndChangesWhatTheyMean) {
+  const auto bit_cast = [](DType from, DType to, const std::vector<double>& elements) {
+    const Dims dims = {static_cast<int64_t>(elements.size())};
+    return KernelCase::of(OpKind::kBitCast, {TestTensor::of(from, dims, elements)}, {TestTensor(to, dims)});
+  };
+  expect_output(bit_cast(DType::kF32, DType::kI32, {1, -2}), {0x3F800000, -0x40000000});
+  expect_output(bit_cast(DType::kU64, DType::kF64, {0x4000000000000000}), {2});
+  expect_output(bit_cast(DType::kI16, DType::kBF16, {0x3F80}), {1});
+  expect_output(bit_cast(DType::kU8, DType::kF8E4M3FN, {0x38, 0xFE}), {1, -448});
+  // Of a byte only the type's bits are kept, and signs are spread over the rest.
+  expect_output(bit_cast(DType::kI4, DType::kU4, {-1, -8, 7}), {15, 8, 7});
+  expect_output(bit_cast(DType::kU4, DType::kI4, {15, 8, 7}), {-1, -8, 7});
+  expect_output(bit_cast(DType::kI4, DType::kF4E2M1, {-1, 2}), {-6, 1});
+  expect_output(bit_cast(DType::kF4E2M1, DType::kI4, {-6, 1}), {-1, 2});
+  expect_output(bit_cast(DType::kU2, DType::kI2, {0, 1, 2, 3}), {0, 1, -2, -1});
+  KernelCase to_bool = bit_cast(DType::kU8, DType::kBool, {0, 1, 2});
+  expect_output(to_bool, {0, 1, 1});
+  EXPECT_EQ(to_bool.outputs[0].bytes()[2], std::byte{1});
+  for (const DType narrower : {DType::kI8, DType::kF4E2M1, DType::kU2, DType::kBool}) {
+    EXPECT_TRUE(refuses(bit_cast(DType::kF16, narrower, {1}))) << name_of(narrower);
+  }
+  EXPECT_TRUE(refuses(bit_cast(DType::kI8, DType::kI4, {1})));
+}
+
 TEST(ReferenceReshape, KeepsRowMajorOrderWhateverTheLayouts) {
   KernelCase c = move(OpKind::kReshape, TestTensor(DType::kF32, {2, 3}, {1, 2}), {3, 2});
   c.inputs[0].set_elements({0, 1, 2, 3, 4, 5});

@@ -77,7 +77,19 @@ TEST(Engine, TheNumbersOfStatusesAreTheLibrarys) {
     EXPECT_STREQ(name_of(static_cast<StatusCode>(number)), name);
   }
   EXPECT_EQ(PW_BOOL, static_cast<int>(DType::kBool));
-  EXPECT_EQ(PW_BOOL + 1, kDTypeCount);
+  EXPECT_EQ(PW_FLOAT8_E4M3FN, static_cast<int>(DType::kF8E4M3FN));
+  EXPECT_EQ(PW_FLOAT8_E4M3FNUZ, static_cast<int>(DType::kF8E4M3FNUZ));
+  EXPECT_EQ(PW_FLOAT8_E5M2, static_cast<int>(DType::kF8E5M2));
+  EXPECT_EQ(PW_FLOAT8_E5M2FNUZ, static_cast<int>(DType::kF8E5M2FNUZ));
+  EXPECT_EQ(PW_FLOAT8_E8M0, static_cast<int>(DType::kF8E8M0));
+  EXPECT_EQ(PW_FLOAT6_E2M3, static_cast<int>(DType::kF6E2M3));
+  EXPECT_EQ(PW_FLOAT6_E3M2, static_cast<int>(DType::kF6E3M2));
+  EXPECT_EQ(PW_FLOAT4_E2M1, static_cast<int>(DType::kF4E2M1));
+  EXPECT_EQ(PW_INT4, static_cast<int>(DType::kI4));
+  EXPECT_EQ(PW_UINT4, static_cast<int>(DType::kU4));
+  EXPECT_EQ(PW_INT2, static_cast<int>(DType::kI2));
+  EXPECT_EQ(PW_UINT2, static_cast<int>(DType::kU2));
+  EXPECT_EQ(PW_UINT2 + 1, kDTypeCount);
   EXPECT_EQ(PW_MAX_RANK, kMaxRank);
 }
 
