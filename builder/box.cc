@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "builder/ir/results.h"
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
 
@@ -35,8 +36,10 @@ void check_range(const Graph& graph, size_t input, const ShapeRange& range) {
   }
 }
 
+// Of guards over step results nothing is known before a run.
 const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
   for (const Guard& guard : graph.guards) {
+    if (!ir::results_in(graph, {guard.left, guard.right}).empty()) continue;
     const int64_t left = evaluate_at(guard.left, values), right = evaluate_at(guard.right, values);
     if (guard.equal ? left != right : left > right) return &guard;
   }
@@ -55,7 +58,7 @@ void check_guards_at_opt(const Graph& graph, const SymbolValues& opt) {
 
 }  // namespace
 
-Box::Box(const Graph& graph, const Profile& profile) {
+Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
   if (profile.inputs.size() != graph.inputs.size()) {
     throw Error(StatusCode::kInvalid, fmt::format("the model has {} inputs; the profile gives shapes for {}",
                                                   graph.inputs.size(), profile.inputs.size()));
@@ -67,8 +70,10 @@ Box::Box(const Graph& graph, const Profile& profile) {
     // Without a range nothing that is built depends on it (build.cc refuses what does), so any value will do.
     int64_t low = 0, middle = 0, high = 0;
     if (symbol.origin == ir::SymbolOrigin::kStepResult) {
+      // Tuned for as much as there can be, where that is known; what may be anything is clamped where it is used.
       low = symbol.min;
-      middle = high = symbol.max;
+      high = symbol.bound ? upper_bound(*symbol.bound) : symbol.max;
+      middle = symbol.bound ? evaluate_at(*symbol.bound, opt_) : 0;
     } else {
       const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
       const auto element = static_cast<size_t>(symbol.element);
@@ -80,9 +85,10 @@ Box::Box(const Graph& graph, const Profile& profile) {
       }
     }
     ranges_.push_back({low, high});
-    min.push_back(low);
+    const bool any = symbol.origin == ir::SymbolOrigin::kStepResult && !symbol.bound;
+    min.push_back(any ? middle : low);
     opt_.push_back(middle);
-    max.push_back(high);
+    max.push_back(any ? middle : high);
   }
   check_guards_at_opt(graph, opt_);
   for (const SymbolValues& corner : {min, max}) {
@@ -95,17 +101,23 @@ int64_t Box::upper_bound(Dim dim) const {
 }
 
 uint64_t Box::bytes_at_most(const ir::Value& value) const {
-  int64_t bytes = static_cast<int64_t>(size_of(value.dtype));
+  // Of the product as one expression the bound may be tighter (h * floor(w/h)) or looser ((h-1)*(w-1), multiplied out).
+  const Dim count = product(value.dims);
+  int64_t elements = upper_bound(count), of_dims = 1;
   bool fits = true;
-  for (const Dim dim : value.dims) fits = fits && checked_mul(bytes, upper_bound(dim), &bytes);
-  if (!fits) {
+  for (const Dim dim : value.dims) fits = fits && checked_mul(of_dims, upper_bound(dim), &of_dims);
+  if (fits) elements = std::min(elements, of_dims);
+  // And a guard may say that there are as many as elsewhere (a Reshape to computed dims).
+  for (const Guard& guard : guards_) {
+    if (guard.equal && guard.left == count) elements = std::min(elements, upper_bound(guard.right));
+  }
+  int64_t bytes = 0;
+  if (!checked_mul(elements, static_cast<int64_t>(size_of(value.dtype)), &bytes)) {
     throw Error(StatusCode::kResource,
                 fmt::format("tensor {} of shape {} passes 2^63 bytes at the profile's maximum; lower --maxShapes",
                             value.name, to_string(value.dims)));
   }
-  // Of the product as one expression the bound may be tighter (h * floor(w/h)) or looser ((h-1)*(w-1), multiplied out).
-  const int64_t of_product = upper_bound(product(value.dims)), element = static_cast<int64_t>(size_of(value.dtype));
-  return static_cast<uint64_t>(std::min(of_product, bytes / element) * element);
+  return static_cast<uint64_t>(bytes);
 }
 
 int64_t evaluate_at(Dim dim, const SymbolValues& values) {

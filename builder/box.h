@@ -17,6 +17,7 @@ class Box {
  public:
   // Throws Error(kInvalid) where the profile does not give each of the graph's inputs dims of its rank that agree with
   // its shape, or its opt breaks one of the graph's guards.
+  // The graph must outlive the box.
   Box(const ir::Graph& graph, const Profile& profile);
 
   const SymbolValues& opt() const { return opt_; }
@@ -28,6 +29,7 @@ class Box {
   uint64_t bytes_at_most(const ir::Value& value) const;
 
  private:
+  const std::vector<ir::Guard>& guards_;  // the graph's
   std::vector<ir::Interval> ranges_;
   SymbolValues opt_;
   std::vector<SymbolValues> corners_;

@@ -42,11 +42,11 @@ void collect_guards(Graph& graph) {
 // A shape that the values of an input decide must have bounds, which only the profiles can give.
 void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& profiles) {
   const auto is_bounded = [&](const ir::Symbol& symbol) {
-    if (symbol.origin == ir::SymbolOrigin::kInputDim || symbol.origin == ir::SymbolOrigin::kStepResult) return true;
-    return symbol.origin == ir::SymbolOrigin::kInputValue &&
-           std::all_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
-             return !profile.inputs[static_cast<size_t>(symbol.source)].value_opt.empty();
-           });
+    // What depends on a step's result was bounded when it was imported.
+    if (symbol.origin != ir::SymbolOrigin::kInputValue) return true;
+    return std::all_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
+      return !profile.inputs[static_cast<size_t>(symbol.source)].value_opt.empty();
+    });
   };
   const auto refuse = [&](const ir::Shape& shape, const std::string& layer) {
     std::vector<ir::ExprInstr> list;

@@ -158,7 +158,19 @@ class ProgramEmitter {
         std::max(program_.scratch_per_worker, align_up(largest(kernel.scratch_size, step), kScratchAlignment));
     program_.isa = std::max(program_.isa, static_cast<uint8_t>(kernel.isa));
     model.time_us = step.choice.time_us;
+    if (node.kind == OpKind::kReadValues) model.results = results_of(node.outputs[0]);
     return model;
+  }
+
+  // By their numbers in the pool; take() gives them those of the plan.
+  std::vector<planfmt::StepResultModel> results_of(ValueId value) const {
+    std::vector<planfmt::StepResultModel> results;
+    const std::vector<ir::Symbol>& symbols = graph_.expr_pool()->symbols();
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (symbols[i].origin != ir::SymbolOrigin::kStepResult || symbols[i].source != value) continue;
+      results.push_back({static_cast<uint32_t>(i), 0, static_cast<uint32_t>(symbols[i].element)});
+    }
+    return results;
   }
 
   // ---- Tensors

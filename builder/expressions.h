@@ -3,6 +3,7 @@
 #define PLANWRIGHT_BUILDER_EXPRESSIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 

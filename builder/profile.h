@@ -11,8 +11,9 @@ namespace planwright::builder {
 struct ShapeRange {
   std::string input;
   std::vector<int64_t> min, opt, max;  // min <= opt <= max in every dim
-  // The same for the contents of a shape input, an int32 or int64 tensor of constant dims and at most 64 elements whose
-  // values decide shapes: one an element, row-major. All empty where nothing is said of them.
+  // The same for the contents of a shape input, a tensor of constant dims and at most 64 elements whose values decide
+  // shapes: one an element, row-major. All empty where nothing is said of them. Only those of int32 and int64 inputs
+  // may have a range; of other types they are the elements' bytes, zero-extended, and min = opt = max.
   std::vector<int64_t> value_min = {}, value_opt = {}, value_max = {};
 };
 

@@ -1,6 +1,20 @@
 #include "loader/input_values.h"
 
+#include <cstring>
+
 namespace planwright::loader {
+namespace {
+
+// Of a type that a range of numbers cannot hold: the bytes, zero-extended.
+int64_t read_value(DType dtype, const void* data, uint32_t index) {
+  if (dtype == DType::kI32) return static_cast<const int32_t*>(data)[index];
+  const size_t size = size_of(dtype);
+  int64_t value = 0;
+  memcpy(&value, static_cast<const char*>(data) + index * size, size);
+  return value;
+}
+
+}  // namespace
 
 Status InputValues::prepare(const pw_engine& engine, uint32_t profile) {
   engine_ = &engine;
@@ -30,10 +44,9 @@ Status InputValues::read(const Buffer* buffers, bool* changed) {
   *changed = !read_;
   read_ = false;
   for (uint32_t input = 0; input < begins_.size(); ++input) {
-    const bool wide = static_cast<DType>(engine_->plan().bindings()->Get(input)->dtype()) == DType::kI64;
+    const auto dtype = static_cast<DType>(engine_->plan().bindings()->Get(input)->dtype());
     for (uint32_t i = 0; i < count(input); ++i) {
-      const int64_t value = wide ? static_cast<const int64_t*>(buffers[input].data)[i]
-                                 : static_cast<const int32_t*>(buffers[input].data)[i];
+      const int64_t value = read_value(dtype, buffers[input].data, i);
       if (value < range(input).value_min()->Get(i) || value > range(input).value_max()->Get(i)) {
         return refuse(input, i, value);
       }

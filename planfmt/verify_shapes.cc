@@ -56,11 +56,14 @@ Status verify_bindings(const plan::Plan& plan) {
   return kOkStatus;
 }
 
-// How many values an input has, where these may be shapes: it is of an integer type and its dims are constants.
-// Otherwise 0.
-uint32_t value_count(const plan::Plan& plan, const plan::Binding& binding) {
+// Whether values of the type are numbers that a range can hold; of others it holds the bytes, and is one point.
+bool has_range(const plan::Binding& binding) {
   const auto dtype = static_cast<DType>(binding.dtype());
-  if (dtype != DType::kI64 && dtype != DType::kI32) return 0;
+  return dtype == DType::kI64 || dtype == DType::kI32;
+}
+
+// How many values an input has, where these may be shapes: its dims are constants. Otherwise 0.
+uint32_t value_count(const plan::Plan& plan, const plan::Binding& binding) {
   uint64_t count = 1;
   for (const uint32_t dim : *binding.dims()) {
     const plan::Expr& expression = *plan.expressions()->Get(dim);
@@ -86,6 +89,10 @@ Status verify_symbols(const plan::Plan& plan) {
     if (symbol.source() >= inputs) return error(StatusCode::kCorrupt, "symbol %u is of no input", i);
     const plan::Binding& binding = *plan.bindings()->Get(symbol.source());
     const bool is_dim = symbol.origin() == plan::SymbolOrigin::InputDim;
+    if (!is_dim && !has_range(binding)) {
+      return error(StatusCode::kCorrupt, "symbol %u is a value of input %s, which is no integer", i,
+                   binding.name()->c_str());
+    }
     if (symbol.element() >= (is_dim ? binding.dims()->size() : value_count(plan, binding))) {
       return error(StatusCode::kCorrupt, "symbol %u is no dim or value of input %s", i, binding.name()->c_str());
     }
@@ -121,7 +128,8 @@ Status verify_value_range(const plan::Plan& plan, const plan::Binding& binding, 
   }
   for (uint32_t i = 0; i < count; ++i) {
     const int64_t opt = range.value_opt()->Get(i);
-    if (range.value_min()->Get(i) > opt || opt > range.value_max()->Get(i)) {
+    const int64_t min = range.value_min()->Get(i), max = range.value_max()->Get(i);
+    if (min > opt || opt > max || (!has_range(binding) && min != max)) {
       return error(StatusCode::kCorrupt, "a profile's range for value %u of input %s is not ordered", i,
                    binding.name()->c_str());
     }

@@ -23,16 +23,6 @@ struct ExprNode;
 
 enum class SymbolOrigin : uint8_t { kInputDim = 0, kInputValue, kStepResult };
 
-// A symbol's identity and what is known of it: [min, max] over all profiles.
-struct Symbol {
-  SymbolOrigin origin = SymbolOrigin::kInputDim;
-  int32_t source = 0;   // graph input index, or node id for kStepResult
-  int32_t element = 0;  // axis, element of the input's value, or result number
-  int64_t min = 0;
-  int64_t max = 0;
-  std::string name;  // for dumps: "batch", "x.2"
-};
-
 struct Interval {
   int64_t min = 0;
   int64_t max = 0;
@@ -64,6 +54,17 @@ class Dim {
 };
 
 using Shape = std::vector<Dim>;
+
+// A symbol's identity and what is known of it: [min, max] over all profiles.
+struct Symbol {
+  SymbolOrigin origin = SymbolOrigin::kInputDim;
+  int32_t source = 0;   // graph input index; for kStepResult the value (of a ReadValues node)
+  int32_t element = 0;  // axis, or element of the value
+  int64_t min = 0;
+  int64_t max = 0;
+  std::optional<Dim> bound;  // kStepResult: at most this, an expression over earlier symbols; none: [min, max] is all
+  std::string name;          // for dumps: "batch", "x.2"
+};
 
 // Constants of an expression that do not fit 64 bits.
 class Overflow : public Error {
@@ -139,6 +140,9 @@ struct ExprInstr {
   uint32_t a = 0, b = 0;
   friend bool operator==(const ExprInstr&, const ExprInstr&) = default;
 };
+
+// The symbols that the expressions use, once each, ascending.
+std::vector<int> symbols_of(const Shape& dims);
 
 // Appends the instructions that compute `dim` to `list`, sharing those already there; returns the index of its value.
 uint32_t flatten(Dim dim, std::vector<ExprInstr>& list);

@@ -178,6 +178,18 @@ std::string to_string(const Shape& shape) {
   return text + "]";
 }
 
+std::vector<int> symbols_of(const Shape& dims) {
+  std::vector<ExprInstr> list;
+  for (const Dim dim : dims) flatten(dim, list);
+  std::vector<int> symbols;
+  for (const ExprInstr& instr : list) {
+    if (instr.op == ExprOp::kSymbol) symbols.push_back(static_cast<int>(instr.value));
+  }
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
+}
+
 uint32_t flatten(Dim dim, std::vector<ExprInstr>& list) { return Flattener(list).of(dim); }
 
 }  // namespace planwright::ir

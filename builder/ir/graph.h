@@ -70,7 +70,8 @@ using Params =
                  GatherParams, GatherElementsParams, GatherNDParams, ScatterElementsParams, ScatterNDParams, TopKParams,
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
                  ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams, TreeEnsembleParams, GridSampleParams,
-                 RoiAlignParams, DeformConvParams, RandomParams, LoopParams>;
+                 RoiAlignParams, DeformConvParams, RandomParams, LoopParams, UniqueParams,
+                 NonMaxSuppressionParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);

@@ -45,7 +45,8 @@ class Inference {
       case OpKind::kTranspose: return {transpose()};
       case OpKind::kConcat: return {concat()};
       case OpKind::kCopy:
-      case OpKind::kBitCast: return like_input();
+      case OpKind::kBitCast:
+      case OpKind::kReadValues: return like_input();
       case OpKind::kReverseSequence: return like_input(2);
       case OpKind::kRnn: return rnn();
       case OpKind::kTreeEnsemble: return {tree_ensemble()};
@@ -64,7 +65,10 @@ class Inference {
       case OpKind::kRange:
       case OpKind::kShapeValues:
       case OpKind::kIf:
-      case OpKind::kLoop: return open();
+      case OpKind::kLoop:
+      case OpKind::kNonZero:
+      case OpKind::kUnique:
+      case OpKind::kNonMaxSuppression: return open();
     }
     return open();
   }
@@ -428,11 +432,15 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
       return types;
     case OpKind::kLayerNorm: types[0] = type_of(0); return types;
     case OpKind::kArgReduce:
-    case OpKind::kShapeValues: types[0] = DType::kI64; return types;
+    case OpKind::kShapeValues:
+    case OpKind::kReadValues:
+    case OpKind::kNonZero:
+    case OpKind::kNonMaxSuppression: std::fill(types.begin(), types.end(), DType::kI64); return types;
     case OpKind::kPool:
     case OpKind::kTopK:
+    case OpKind::kUnique:
+      std::fill(types.begin(), types.end(), DType::kI64);
       types[0] = type_of(0);
-      if (types.size() > 1) types[1] = DType::kI64;
       return types;
     case OpKind::kOneHot: types[0] = type_of(1); return types;
     default: break;

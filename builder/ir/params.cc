@@ -15,7 +15,9 @@ Params default_params(OpKind kind) {
     case OpKind::kCopy:
     case OpKind::kDet:
     case OpKind::kBitCast:
-    case OpKind::kRange: return NoParams{};
+    case OpKind::kRange:
+    case OpKind::kReadValues:
+    case OpKind::kNonZero: return NoParams{};
     case OpKind::kConv: return ConvParams{};
     case OpKind::kConvTranspose: return ConvTransposeParams{};
     case OpKind::kAttention: return AttentionParams{};
@@ -51,6 +53,8 @@ Params default_params(OpKind kind) {
     case OpKind::kRandom: return RandomParams{};
     case OpKind::kIf: return NoParams{};
     case OpKind::kLoop: return LoopParams{};
+    case OpKind::kUnique: return UniqueParams{};
+    case OpKind::kNonMaxSuppression: return NonMaxSuppressionParams{};
   }
   return NoParams{};
 }

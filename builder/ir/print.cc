@@ -157,6 +157,12 @@ struct Attributes {
   std::string operator()(const LoopParams& p) const {
     return fmt::format("carried={}{}", p.carried, p.has_condition != 0 ? " while" : "");
   }
+  std::string operator()(const UniqueParams& p) const {
+    return fmt::format("axis={}{}", p.axis, p.sorted != 0 ? " sorted" : "");
+  }
+  std::string operator()(const NonMaxSuppressionParams& p) const {
+    return p.center_point_box != 0 ? "center" : "corners";
+  }
 
   static std::string reduction(ScatterReduction kind) {
     return pick({"", " add", " mul", " max", " min"}, static_cast<int>(kind));

@@ -8,6 +8,7 @@
 #include "builder/ir/control.h"
 #include "builder/ir/graph.h"
 #include "builder/ir/infer.h"
+#include "builder/ir/results.h"
 #include "schemas/types/error.h"
 
 namespace planwright::ir {
@@ -143,6 +144,15 @@ Complaint inputs_defined(const Context& context, const Node& node) {
   for (ValueId id : node.inputs) {
     if (id != kNone && context.defined[static_cast<size_t>(id)] == 0) {
       return fmt::format("%{} is read before it is computed", context.graph.value(id).name);
+    }
+  }
+  return "";
+}
+
+Complaint results_defined(const Context& context, const Node& node) {
+  for (ValueId id : results_read_by(context.graph, node)) {
+    if (!value_in_range(context.graph, id) || !context.defined[static_cast<size_t>(id)]) {
+      return fmt::format("its shapes depend on value {}, which is not computed before it", id);
     }
   }
   return "";
@@ -299,6 +309,7 @@ const std::vector<NodeRule>& node_rules() {
       {"arity", {}, arity_matches},
       {"params", {}, params_match},
       {"defined before use", {}, inputs_defined},
+      {"shapes known before use", {}, results_defined},
       {"one producer", {}, outputs_are_new},
       {"program", {}, program_is_valid},
       {"classes", {}, program_classes_match},

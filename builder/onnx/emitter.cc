@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "builder/ir/infer.h"
@@ -302,6 +303,52 @@ ValueId Emitter::gather(ValueId data, ValueId indices, int axis) {
 }
 
 // ---- Guards
+
+// ---- Values that become shapes
+
+Shape Emitter::add_result_symbols(ValueId x, int64_t min, int64_t max, std::optional<Dim> bound) {
+  const ValueId read = emit_one({OpKind::kReadValues, NoParams{}, {x}});
+  const Dim count = ir::product(dims(read));
+  Shape elements;
+  for (int32_t element = 0; element < count.constant(); ++element) {
+    ir::Symbol symbol;
+    symbol.origin = ir::SymbolOrigin::kStepResult;
+    symbol.source = read;
+    symbol.element = element;
+    symbol.min = min;
+    symbol.max = max;
+    symbol.bound = bound;
+    symbol.name = fmt::format("{}[{}]", value(x).name, element);
+    elements.push_back(graph_.exprs().add_symbol(symbol));
+  }
+  return elements;
+}
+
+Shape Emitter::read_elements(ValueId x) {
+  if (value(x).elements) return *value(x).elements;
+  const Dim count = ir::product(dims(x));
+  if ((dtype(x) != DType::kI64 && dtype(x) != DType::kI32) || !count.is_constant() || count.constant() > kMaxElements) {
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("{}: shapes depend on %{}, which is no int32 or int64 tensor of at most {} elements",
+                            layer_, value(x).name, kMaxElements));
+  }
+  return add_result_symbols(x, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), std::nullopt);
+}
+
+Dim Emitter::read_dim(Dim computed, Dim bound) {
+  const std::vector<ir::Symbol>& symbols = graph_.exprs().symbols();
+  const std::vector<int> used = ir::symbols_of({computed});
+  const bool is_open = std::any_of(used.begin(), used.end(), [&](int index) {
+    const ir::Symbol& symbol = symbols[static_cast<size_t>(index)];
+    return symbol.origin == ir::SymbolOrigin::kStepResult && !symbol.bound;
+  });
+  return is_open ? read_count(shape_values(DType::kI64, {Dim(1)}, {computed}), bound) : computed;
+}
+
+Dim Emitter::read_count(ValueId x, Dim bound) {
+  if (value(x).is_constant()) return read_ints(value(x)).at(0);
+  return add_result_symbols(x, 0, ir::range_of(bound).max, bound).at(0);
+}
 
 void Emitter::guard_equal(Dim left, Dim right, const std::string& reason) {
   if (ir::proven_equal(left, right)) return;

@@ -85,12 +85,22 @@ class Emitter {
   ValueId fill(DType dtype, Shape dims, double value);
   ValueId gather(ValueId data, ValueId indices, int axis);
 
+  // ---- Values that become shapes when they have been computed
+  // Each element of a small integer tensor: its expression where that is known, else a symbol that may be anything.
+  // Shapes must not depend on such a symbol but through read_dim().
+  Shape read_elements(ValueId x);
+  // `computed`, which may depend on such symbols, as a dim: a symbol from 0 to `bound`, else `computed` itself.
+  Dim read_dim(Dim computed, Dim bound);
+  // The one element of an integer tensor, which is from 0 to `bound`.
+  Dim read_count(ValueId x, Dim bound);
+
   // ---- What must hold for the shapes that are set
   void guard_equal(Dim left, Dim right, const std::string& reason);    // throws Error(kInvalid) where it cannot hold
   void guard_at_most(Dim left, Dim right, const std::string& reason);  // the same
 
  private:
   std::vector<ValueId> add(Operation& operation);
+  Shape add_result_symbols(ValueId x, int64_t min, int64_t max, std::optional<Dim> bound);
   ir::Node& add_producer(OpKind kind, ir::Params params, std::vector<ValueId> inputs, ValueId output);
   void check_rank(size_t rank) const;
   bool fold(ir::NodeId node);

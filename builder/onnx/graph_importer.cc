@@ -109,13 +109,13 @@ void GraphImporter::run() {
 
 void GraphImporter::add_inputs(Scope& scope) {
   const onnx::GraphProto& graph = model_.proto().graph();
-  const auto named = add_model_inputs(graph_, model_, profiles_, values_that_shape(graph));
-  for (size_t i = 0; i < graph_.inputs.size(); ++i) scope.values[model_.inputs()[i].name] = graph_.inputs[i];
+  const ModelInputs inputs = add_model_inputs(graph_, model_, profiles_, values_that_shape(graph));
+  for (size_t i = 0; i < inputs.values.size(); ++i) scope.values[model_.inputs()[i].name] = inputs.values[i];
   for (const onnx::ValueInfoProto& info : graph.value_info()) {
-    scope.declarations[info.name()] = declaration_of(info, named);
+    scope.declarations[info.name()] = declaration_of(info, inputs.named);
   }
   for (const onnx::ValueInfoProto& info : graph.output()) {
-    scope.declarations[info.name()] = declaration_of(info, named);
+    scope.declarations[info.name()] = declaration_of(info, inputs.named);
   }
 }
 

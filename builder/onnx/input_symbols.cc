@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <optional>
 
 #include "builder/onnx/elements.h"
 #include "schemas/types/error.h"
@@ -37,18 +39,23 @@ class InputBuilder {
     for (size_t axis = 0; axis < rank; ++axis) dims.push_back(dim(decl, index, axis));
     ir::Value& value = graph_.add_value(decl.name, decl.dtype, std::move(dims));
     graph_.inputs.push_back(value.id);
-    if (count_of(value) == 0 && !is_float(decl.dtype)) {
-      value.elements = ir::Shape{};
+    inputs.values.push_back(value.id);
+    if (count_of(value) == 0) {
+      inputs.values.back() = add_known(value, {});
     } else if (has_values(decl)) {
       check_values(decl, value);
-      add_values(value, index, [&](size_t element) { return value_range(decl, element); });
+      if (const auto known = known_values(decl)) {
+        inputs.values.back() = add_known(value, *known);
+      } else {
+        add_values(value, index, [&](size_t element) { return value_range(decl, element); });
+      }
     } else if (is_shape_input && decl.dtype == DType::kI64 && count_of(value) <= 2 * kMaxRank) {
       // The most a shape operand has: Pad's begin and end of every axis.
       add_values(value, index, [](size_t) { return kAnyValue; });
     }
   }
 
-  std::unordered_map<std::string, ir::Dim> named;
+  ModelInputs inputs;
 
  private:
   size_t rank_of(const TensorDecl& decl) const {
@@ -104,7 +111,7 @@ class InputBuilder {
     if (decl.has_shape && decl.dims[axis] >= 0) return decl.dims[axis];
     const ir::Interval range = profile_range(decl, axis);
     const std::string name = decl.has_shape ? decl.dim_names[axis] : "";
-    if (const auto found = named.find(name); !name.empty() && found != named.end()) {
+    if (const auto found = inputs.named.find(name); !name.empty() && found != inputs.named.end()) {
       narrow(found->second, range, decl.name, name);
       return found->second;
     }
@@ -115,7 +122,7 @@ class InputBuilder {
     symbol.max = range.max;
     symbol.name = name.empty() ? fmt::format("{}.{}", decl.name, axis) : name;
     const ir::Dim made = range.min == range.max ? ir::Dim(range.min) : graph_.exprs().add_symbol(symbol);
-    if (!name.empty()) named.emplace(name, made);
+    if (!name.empty()) inputs.named.emplace(name, made);
     return made;
   }
 
@@ -145,11 +152,15 @@ class InputBuilder {
 
   void check_values(const TensorDecl& decl, const ir::Value& value) const {
     const int64_t count = count_of(value);
-    if ((decl.dtype != DType::kI64 && decl.dtype != DType::kI32) || count > kMaxElements) {
-      throw Error(StatusCode::kInvalid,
-                  fmt::format("a profile gives values for input '{}': that is for int32 and int64 inputs of constant "
-                              "dims and at most {} elements",
-                              decl.name, kMaxElements));
+    if (count > kMaxElements) {
+      throw Error(StatusCode::kInvalid, fmt::format("a profile gives values for input '{}': that is for inputs of "
+                                                    "constant dims and at most {} elements",
+                                                    decl.name, kMaxElements));
+    }
+    if (!has_ranges(decl.dtype) && !known_values(decl)) {
+      throw Error(StatusCode::kInvalid, fmt::format("a profile gives input '{}', which is {}, a range of values: only "
+                                                    "int32 and int64 inputs may have one",
+                                                    decl.name, name_of(decl.dtype)));
     }
     for (const Profile& profile : profiles_) {
       const ShapeRange& range = *range_of_input(profile, decl.name);
@@ -176,6 +187,30 @@ class InputBuilder {
       count = std::min(count * dim.constant(), kMaxElements + 1);
     }
     return count;
+  }
+
+  static bool has_ranges(DType dtype) { return dtype == DType::kI64 || dtype == DType::kI32; }
+
+  // The values, where they are the same in all profiles.
+  std::optional<std::vector<int64_t>> known_values(const TensorDecl& decl) const {
+    const std::vector<int64_t>& first = range_of_input(profiles_.front(), decl.name)->value_opt;
+    for (const Profile& profile : profiles_) {
+      const ShapeRange& range = *range_of_input(profile, decl.name);
+      if (range.value_min != first || range.value_opt != first || range.value_max != first) return std::nullopt;
+    }
+    return first;
+  }
+
+  ir::ValueId add_known(const ir::Value& input, const std::vector<int64_t>& values) {
+    std::vector<int64_t> dims;
+    for (const ir::Dim& dim : input.dims) dims.push_back(dim.constant());
+    const size_t size = size_of(input.dtype);
+    ir::Bytes data(values.size() * size);
+    // Little-endian: the low bytes are the element.
+    for (size_t i = 0; i < values.size(); ++i) std::memcpy(data.data() + i * size, &values[i], size);
+    ir::Value& constant = graph_.add_constant(input.name, input.dtype, dims, std::move(data));
+    attach_elements(constant);
+    return constant.id;
   }
 
   ir::Interval value_range(const TensorDecl& decl, size_t element) const {
@@ -216,14 +251,13 @@ class InputBuilder {
 
 }  // namespace
 
-std::unordered_map<std::string, ir::Dim> add_model_inputs(ir::Graph& graph, const OnnxModel& model,
-                                                          const std::vector<Profile>& profiles,
-                                                          const std::unordered_set<std::string>& shape_inputs) {
+ModelInputs add_model_inputs(ir::Graph& graph, const OnnxModel& model, const std::vector<Profile>& profiles,
+                             const std::unordered_set<std::string>& shape_inputs) {
   InputBuilder builder(graph, model, profiles);
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     builder.add(static_cast<int32_t>(i), shape_inputs.contains(model.inputs()[i].name));
   }
-  return std::move(builder.named);
+  return std::move(builder.inputs);
 }
 
 }  // namespace planwright::builder::importer

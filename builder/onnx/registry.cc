@@ -23,6 +23,7 @@ std::unordered_map<std::string, ImportFunction> make_index() {
                                     quantization_importers(),
                                     recurrent_importers(),
                                     einsum_importers(),
+                                    data_dependent_importers(),
                                     microsoft_importers(),
                                     microsoft_attention_importers(),
                                     microsoft_grouped_attention_importers(),

@@ -34,6 +34,7 @@ ImporterTable resize_importers();
 ImporterTable shape_importers();
 ImporterTable movement_importers();
 ImporterTable selection_importers();
+ImporterTable data_dependent_importers();
 ImporterTable quantization_importers();
 ImporterTable recurrent_importers();
 ImporterTable einsum_importers();

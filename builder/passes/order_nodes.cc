@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "builder/ir/results.h"
 #include "builder/passes/passes.h"
 #include "builder/storage.h"
 
@@ -102,7 +103,10 @@ struct Dependencies {
     std::vector<int32_t> place(static_cast<size_t>(graph.value_count()), kNone);  // of the value's producer
     for (size_t i = 0; i < graph.order().size(); ++i) {
       const Node& node = graph.node(graph.order()[i]);
-      for (const ValueId input : node.inputs) {
+      std::vector<ValueId> awaited = node.inputs;
+      const std::vector<ValueId> results = ir::results_read_by(graph, node);
+      awaited.insert(awaited.end(), results.begin(), results.end());
+      for (const ValueId input : awaited) {
         if (input == kNone || place[static_cast<size_t>(input)] == kNone) continue;
         const size_t producer = static_cast<size_t>(place[static_cast<size_t>(input)]);
         if (std::find(before[i].begin(), before[i].end(), producer) != before[i].end()) continue;

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "builder/ir/results.h"
 #include "builder/passes/passes.h"
 
 namespace planwright::builder {
@@ -27,6 +28,9 @@ bool drop_unread_outputs(ir::Graph& graph, ir::Node& node, const std::vector<cha
 bool remove_dead_code(ir::Graph& graph) {
   std::vector<char> read(static_cast<size_t>(graph.value_count()), 0);
   for (ir::ValueId id : graph.outputs) read[static_cast<size_t>(id)] = 1;
+  for (const ir::Guard& guard : graph.guards) {
+    for (ir::ValueId id : results_in(graph, {guard.left, guard.right})) read[static_cast<size_t>(id)] = 1;
+  }
   bool changed = false;
   const std::vector<ir::NodeId> order = graph.order();
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
@@ -42,6 +46,7 @@ bool remove_dead_code(ir::Graph& graph) {
     for (ir::ValueId id : node.inputs) {
       if (id != ir::kNone) read[static_cast<size_t>(id)] = 1;
     }
+    for (ir::ValueId id : results_read_by(graph, node)) read[static_cast<size_t>(id)] = 1;
   }
   // Constants that other passes replaced give their memory back: weights would be held twice.
   for (ir::ValueId id = 0; id < graph.value_count(); ++id) {

@@ -90,6 +90,7 @@ bool share_subexpressions(ir::Graph& graph) {
   for (ir::NodeId id : order) {
     ir::Node& node = graph.node(id);
     if (is_control(node.kind)) continue;  // its bodies would have to be compared too
+    if (node.kind == OpKind::kReadValues) continue;  // symbols name its output
     const auto [at, is_new] = first.emplace(key_of(graph, node), id);
     if (is_new) continue;
     ir::Node& earlier = graph.node(at->second);

@@ -58,6 +58,10 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"Det", {1, 1, 1, 1}, kNoParams},
     {"Random", {0, 0, 1, 1}, sizeof(RandomParams)},
     {"BitCast", {1, 1, 1, 1}, kNoParams},
+    {"ReadValues", {1, 1, 1, 1}, kNoParams},
+    {"NonZero", {1, 1, 1, 1}, kNoParams},
+    {"Unique", {1, 1, 2, 5}, sizeof(UniqueParams)},
+    {"NonMaxSuppression", {2, 4, 2, 2}, sizeof(NonMaxSuppressionParams)},
 };
 
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.
@@ -88,8 +92,9 @@ int scalar_count_of(OpKind kind, const void* params, int rank) {
     case OpKind::kPool: return spatial_scalars(static_cast<const PoolParams*>(params)->spatial, 2);
     case OpKind::kSlice:
     case OpKind::kPad: return 2 * rank;
-    case OpKind::kTrilu: return 1;
     case OpKind::kDeformConv: return 2;
+    case OpKind::kTrilu:
+    case OpKind::kNonMaxSuppression: return 1;
     case OpKind::kShapeValues: return static_cast<const ShapeValuesParams*>(params)->count;
     default: return 0;
   }

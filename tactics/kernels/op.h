@@ -72,13 +72,19 @@ enum class OpKind : uint8_t {
   kRandom,        // -> Y: random numbers
   kBitCast,       // X -> Y: the same bits as elements of another type of the same bit_width
 
+  // ---- Sizes that depend on data.
+  kReadValues,         // X -> int64 Y of X's dims, whose elements shapes depend on
+  kNonZero,            // X -> int64 Y[rank, n], n the number of its elements that are not 0
+  kUnique,             // X -> Y, int64 n[1] (, first, inverse, counts: int64); filled up to n, as long as they might be
+  kNonMaxSuppression,  // boxes scores (overlap, score thresholds) -> int64 picks[most, 3], n[1]; picks filled up to n
+
   // ---- Control flow, numbered apart: no kernel computes these, the loader runs their bodies. The operands given here
   // are those of a graph's node; the step of a plan has fewer (control.h).
   kIf = 240,  // condition[1] (operands of the first body, then of the second) -> what either body makes
   kLoop,  // trip count[1] (optional), carried values, operands of the body -> iterations done, carried values, stacks
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kBitCast) + 1;  // without control flow
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kNonMaxSuppression) + 1;  // without control flow
 
 constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
 

@@ -300,12 +300,22 @@ struct RandomParams {
   double scale = 1;
 };
 
+struct UniqueParams {
+  int32_t axis = -1;   // -1: of the elements, in row-major order
+  int32_t sorted = 1;  // 0: in the order in which they first come
+};
+
+// scalars: the most boxes picked of a class.
+struct NonMaxSuppressionParams {
+  int32_t center_point_box = 0;  // 1: boxes are centre x, y, width, height; 0: two corners y, x
+};
+
 // Bytes of the operator's params struct; 0 for NoParams.
 uint32_t params_size_of(OpKind kind);
 
 // How many scalars the operator takes at this rank of its first input (spatial for windows).
-// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu: 1; DeformConv: 2; ShapeValues: count; others
-// 0.
+// Conv/ConvTranspose: spatial; Pool: 2*spatial; Slice, Pad: 2*rank; Trilu, NonMaxSuppression: 1; DeformConv: 2;
+// ShapeValues: count; others 0.
 int scalar_count_of(OpKind kind, const void* params, int rank);
 
 }  // namespace planwright

@@ -88,25 +88,20 @@ std::vector<size_t> input_positions(const Case& one, const builder::OnnxModel& m
   return positions;
 }
 
-// The values of a small integer input, which may decide on shapes: those of all data sets together.
+// The values of a small input: those of all data sets together.
 void add_values(const builder::TensorDecl& input, size_t position, const std::vector<DataSet>& data,
                 builder::ShapeRange* range) {
   constexpr size_t kMostValues = 64;
-  if ((input.dtype != DType::kI64 && input.dtype != DType::kI32) || range->min != range->max) return;
+  if (range->min != range->max) return;
   for (const DataSet& set : data) {
-    if (position >= set.inputs.size() || set.inputs[position].dtype != input.dtype) return;
+    if (position >= set.inputs.size()) return;
     const ir::Tensor& tensor = set.inputs[position];
-    const size_t count = tensor.data.size() / size_of(tensor.dtype);
+    const size_t size = size_of(tensor.dtype), count = tensor.data.size() / size;
     if (count > kMostValues || (!range->value_opt.empty() && range->value_opt.size() != count)) return;
     for (size_t i = 0; i < count; ++i) {
-      int32_t narrow = 0;
       int64_t value = 0;
-      if (tensor.dtype == DType::kI64) {
-        std::memcpy(&value, tensor.data.data() + i * sizeof value, sizeof value);
-      } else {
-        std::memcpy(&narrow, tensor.data.data() + i * sizeof narrow, sizeof narrow);
-        value = narrow;
-      }
+      std::memcpy(&value, tensor.data.data() + i * size, size);
+      if (tensor.dtype == DType::kI32) value = static_cast<int32_t>(value);
       if (i == range->value_opt.size()) {
         for (auto* values : {&range->value_min, &range->value_opt, &range->value_max}) values->push_back(value);
       }
@@ -114,9 +109,12 @@ void add_values(const builder::TensorDecl& input, size_t position, const std::ve
       range->value_max[i] = std::max(range->value_max[i], value);
     }
   }
+  const bool has_ranges = input.dtype == DType::kI64 || input.dtype == DType::kI32;
+  if (!has_ranges && range->value_min != range->value_max) range->value_min = range->value_opt = range->value_max = {};
 }
 
-builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data) {
+builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data,
+                            const std::unordered_set<std::string>& with_values) {
   builder::Profile profile;
   const std::vector<size_t> positions = input_positions(one, model);
   for (size_t i = 0; i < model.inputs().size(); ++i) {
@@ -144,7 +142,8 @@ builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, co
       }
       profile.inputs.push_back(range);
     }
-    add_values(input, positions[i], data, &profile.inputs.back());
+    const bool is_wanted = with_values.contains(input.name);
+    if (is_wanted) add_values(input, positions[i], data, &profile.inputs.back());
   }
   return profile;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "builder/ir/interpret.h"
@@ -45,8 +46,10 @@ struct DataSet {
 // Throws Error: kUnsupported for data that is no tensor (a sequence), kInvalid.
 std::vector<DataSet> read_data_sets(const Case& one);
 
-// The profile to build for: the case's own; else the static shape; else the range over the data sets.
-builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data);
+// The profile to build for: the case's own; else the static shape; else the range over the data sets. It gives the
+// values of the inputs in `with_values` too, where they are few.
+builder::Profile profile_of(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data,
+                            const std::unordered_set<std::string>& with_values);
 
 // The position of each model input in a data set's inputs.
 std::vector<size_t> input_positions(const Case& one, const builder::OnnxModel& model);

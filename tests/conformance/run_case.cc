@@ -8,6 +8,7 @@
 #include "apps/common/compare.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
+#include "builder/onnx/shape_inputs.h"
 #include "planfmt/write.h"
 #include "schemas/types/error.h"
 #include "tactics/kernels/cpu.h"
@@ -67,6 +68,7 @@ std::vector<ir::Tensor> run(pw_engine* engine, pw_context* context, const builde
     require(pw_context_bind(context, name.c_str(), input.data.data(), input.data.size()));
   }
   std::vector<ir::Tensor> outputs;
+  std::vector<std::string> names;
   outputs.reserve(pw_engine_binding_count(engine));
   for (size_t i = 0; i < pw_engine_binding_count(engine); ++i) {
     pw_binding binding;
@@ -74,17 +76,41 @@ std::vector<ir::Tensor> run(pw_engine* engine, pw_context* context, const builde
     if (binding.is_input) continue;
     ir::Tensor& output = outputs.emplace_back();
     output.dtype = static_cast<DType>(binding.dtype);
-    size_t rank = PW_MAX_RANK;
-    output.dims.resize(rank);
-    require(pw_context_output_shape(context, binding.name, output.dims.data(), &rank));
-    output.dims.resize(rank);
-    size_t bytes = size_of(output.dtype);
-    for (const int64_t dim : output.dims) bytes *= static_cast<size_t>(dim);
+    size_t bytes = 0;
+    require(pw_context_output_limit(context, binding.name, &bytes));
     output.data.resize(bytes);
     require(pw_context_bind(context, binding.name, output.data.data(), bytes));
+    names.emplace_back(binding.name);
   }
   require(pw_context_run(context));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    size_t rank = PW_MAX_RANK, bytes = size_of(outputs[i].dtype);
+    outputs[i].dims.resize(rank);
+    require(pw_context_output_shape(context, names[i].c_str(), outputs[i].dims.data(), &rank));
+    outputs[i].dims.resize(rank);
+    for (const int64_t dim : outputs[i].dims) bytes *= static_cast<size_t>(dim);
+    outputs[i].data.resize(bytes);
+  }
   return outputs;
+}
+
+// Inputs are left to run time; where no shape can be planned without the values of some, a second attempt has those of
+// the data sets in its profile, as a user would give them.
+builder::BuildResult build_case(const Case& one, const builder::OnnxModel& model, const std::vector<DataSet>& data) {
+  const std::unordered_set<std::string> shape_inputs = builder::importer::values_that_shape(model.proto().graph());
+  const auto attempt = [&](const std::unordered_set<std::string>& with_values) {
+    builder::BuildOptions options;
+    options.profiles = {profile_of(one, model, data, with_values)};
+    options.search.optimization_level = 0;
+    options.search.isa = detect_isa();
+    return builder::build(builder::import_model(model, options.profiles), options);
+  };
+  try {
+    return attempt({});
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kUnsupported || shape_inputs.empty()) throw;
+  }
+  return attempt(shape_inputs);
 }
 
 // Throws StagedFailure where a stage fails; returns the first mismatch, or nothing.
@@ -100,11 +126,7 @@ std::string whole_road(const Case& one, const std::filesystem::path& scratch) {
     } catch (const Error& error) {
       unreadable = error.what();
     }
-    builder::BuildOptions options;
-    options.profiles = {profile_of(one, model, data)};
-    options.search.optimization_level = 0;
-    options.search.isa = detect_isa();
-    const builder::BuildResult built = builder::build(builder::import_model(model, options.profiles), options);
+    const builder::BuildResult built = build_case(one, model, data);
     if (!unreadable.empty()) throw Error(StatusCode::kUnsupported, unreadable);
 
     const std::string path = (scratch / (one.name + ".engine")).string();

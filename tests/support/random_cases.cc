@@ -651,6 +651,44 @@ KernelCase random_numbers(Maker& make, Rng& rng) {
   return KernelCase::of(OpKind::kRandom, {}, {make.output(make.float_type(), make.dims(0, 4))}).with(params);
 }
 
+KernelCase read_values(Maker& make) {
+  const Dims dims = make.dims(0, 2);
+  return KernelCase::of(OpKind::kReadValues, {make.tensor(make.integer_type(), dims)},
+                        {make.output(DType::kI64, dims)});
+}
+
+// The count is right by chance only; otherwise running it must be refused.
+KernelCase non_zero(Maker& make) {
+  const Dims dims = make.dims(0, 4);
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  return KernelCase::of(OpKind::kNonZero, {make.tensor(make.any_type(), dims)},
+                        {make.output(DType::kI64, {static_cast<int64_t>(dims.size()), make.between(0, count)})});
+}
+
+KernelCase unique(Maker& make) {
+  const Dims dims = make.dims(1, 3);
+  const int32_t axis = make.chance(2) ? -1 : make.axis_of(dims);
+  int64_t count = axis < 0 ? 1 : dims[static_cast<size_t>(axis)];
+  for (const int64_t dim : dims) count *= axis < 0 ? dim : 1;
+  const DType type = make.any_type();
+  std::vector<TestTensor> outputs{make.output(type, axis < 0 ? Dims{count} : dims), make.output(DType::kI64, {1})};
+  while (outputs.size() < 5 && !make.chance(3)) outputs.push_back(make.output(DType::kI64, {count}));
+  return KernelCase::of(OpKind::kUnique, {make.tensor(type, dims)}, outputs).with(UniqueParams{axis, make.flag()});
+}
+
+KernelCase non_max_suppression(Maker& make) {
+  const int64_t batch = make.dim(), classes = make.dim(), boxes = make.dim(), most = make.between(0, 6);
+  std::vector<TestTensor> inputs{make.tensor(make.float_type(), {batch, boxes, 4}),
+                                 make.tensor(make.float_type(), {batch, classes, boxes})};
+  while (inputs.size() < 4 && make.chance(2)) inputs.push_back(make.tensor(DType::kF32, {1}));
+  const int64_t rows = batch * classes * std::min(most, boxes);
+  return KernelCase::of(OpKind::kNonMaxSuppression, inputs,
+                        {make.output(DType::kI64, {rows, 3}), make.output(DType::kI64, {1})})
+      .with(NonMaxSuppressionParams{make.flag()})
+      .with_scalars({most});
+}
+
 }  // namespace
 
 KernelCase random_case(OpKind op, Rng& rng) {
@@ -698,6 +736,10 @@ KernelCase random_case(OpKind op, Rng& rng) {
     case OpKind::kDet: return det(make);
     case OpKind::kRandom: return random_numbers(make, rng);
     case OpKind::kBitCast: return bit_cast(make);
+    case OpKind::kReadValues: return read_values(make);
+    case OpKind::kNonZero: return non_zero(make);
+    case OpKind::kUnique: return unique(make);
+    case OpKind::kNonMaxSuppression: return non_max_suppression(make);
   }
   return {};
 }

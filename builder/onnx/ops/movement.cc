@@ -96,8 +96,7 @@ std::optional<Shape> slice_numbers(NodeContext& node, const char* name, int inpu
     return Shape(given.begin(), given.end());
   }
   if (!node.has(input)) return std::nullopt;
-  if (!node.elements(input)) node.unsupported(fmt::format("'{}' is computed from data; make it a constant", name));
-  return node.elements(input);
+  return node.read_elements(node.in(input));
 }
 
 Dim clamp(Dim at, Dim low, Dim high) { return ir::min(ir::max(at, low), high); }
@@ -154,7 +153,7 @@ void slice(NodeContext& node) {
     }
     begins.push_back(total.start);
     strides.push_back(total.step);
-    lengths.push_back(total.length);
+    lengths.push_back(node.read_dim(total.length, whole));
   }
   require_bounded(node, lengths);
   const bool whole = std::all_of(strides.begin(), strides.end(), [](const Dim& step) { return step == Dim(1); });

@@ -99,7 +99,8 @@ void keep_aspect_ratio(const NodeContext& node, const std::vector<int>& axes, bo
 Target read_target(NodeContext& node, const std::vector<int>& axes, int scales_input, int sizes_input) {
   Target target{node.in_dims(0), std::vector<double>(node.in_dims(0).size(), 0.0)};
   if (sizes_input > 0 && is_given(node, sizes_input)) {
-    if (!node.elements(sizes_input)) node.unsupported("'sizes' is computed from data; make it a constant");
+    if (!node.elements(sizes_input))
+      node.unsupported("'sizes' is computed from data without bounds; make it a constant");
     const Shape& sizes = *node.elements(sizes_input);
     node.require(sizes.size() == axes.size(),
                  fmt::format("'sizes' has {} numbers for {} axes", sizes.size(), axes.size()));

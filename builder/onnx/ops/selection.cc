@@ -111,11 +111,11 @@ void top_k(NodeContext& node) {
   params.sorted = node.get_int("sorted", 1) != 0 ? 1 : 0;
   Dim k = node.get_int("k");
   if (node.since() >= 10) {
-    if (!node.elements(1) || node.elements(1)->size() != 1)
-      node.unsupported("'K' is computed from data; make it a constant");
-    k = (*node.elements(1))[0];
+    const Shape wanted = node.read_elements(node.in(1));
+    node.require(wanted.size() == 1, "'K' must be one number");
+    k = node.read_dim(wanted[0], node.in_dims(0)[static_cast<size_t>(params.axis)]);
   }
-  Dim& length = node.graph().value(node.in(0)).dims[static_cast<size_t>(params.axis)];
+  const Dim length = node.in_dims(0)[static_cast<size_t>(params.axis)];
   Shape dims = node.in_dims(0);
   dims[static_cast<size_t>(params.axis)] = k;
   require_bounded(node, dims);
@@ -156,38 +156,15 @@ void trilu(NodeContext& node) {
   params.upper = node.get_int("upper", 1) != 0 ? 1 : 0;
   Dim k = 0;
   if (node.has(1)) {
-    if (!node.elements(1) || node.elements(1)->size() != 1)
-      node.unsupported("'k' is computed from data; make it a constant");
-    k = (*node.elements(1))[0];
+    const Shape diagonal = node.read_elements(node.in(1));
+    node.require(diagonal.size() == 1, "'k' must be one number");
+    k = diagonal[0];
   }
   Operation operation{OpKind::kTrilu, params, {node.in(0)}, {k}};
   node.set(0, node.emit_one(std::move(operation)));
 }
 
-// With a constant condition the elements kept are known: a Gather.
-void compress(NodeContext& node) {
-  if (!node.input(1).is_constant()) {
-    node.unsupported("its condition is computed at run time, so the size of its output depends on data");
-  }
-  ValueId x = node.in(0);
-  int axis = 0;
-  if (node.has_attribute("axis")) {
-    axis = node.normalize_axis(node.get_int("axis"), node.in_rank(0));
-  } else {
-    x = node.reshape(x, {ir::product(node.in_dims(0))});
-  }
-  std::vector<int64_t> kept;
-  const std::vector<int64_t> condition = read_ints(node.input(1));
-  for (size_t i = 0; i < condition.size(); ++i) {
-    if (condition[i] != 0) kept.push_back(static_cast<int64_t>(i));
-  }
-  const ValueId indices = node.ints(kept);
-  check_indices(node, indices, node.dims(x)[static_cast<size_t>(axis)]);
-  node.set(0, node.gather(x, indices, axis));
-}
-
 constexpr ImporterRow kRows[] = {
-    {"Compress", compress},
     {"Gather", gather},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},

@@ -19,10 +19,7 @@ Shape requested_dims(NodeContext& node) {
     return {shape.begin(), shape.end()};
   }
   node.require(node.in_type(1) == DType::kI64 && node.in_rank(1) == 1, "its shape must be int64 with one axis");
-  if (!node.elements(1)) {
-    node.unsupported("its shape is computed from data; make it a constant or derive it from dimensions");
-  }
-  return *node.elements(1);
+  return node.read_elements(node.in(1));
 }
 
 bool may_be(Dim dim, int64_t value) {
@@ -52,12 +49,36 @@ Dim inferred_dim(NodeContext& node, Shape from, const Shape& to, size_t open) {
   return ir::floor_div(total, divisor);
 }
 
+// Dims that are computed: each is at most all the elements there are, 0 and -1 are told when the numbers are there.
+Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
+  const Shape& from = node.in_dims(0);
+  const Dim total = ir::product(from);
+  Shape given;
+  Dim rest = 1;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Dim copied = zero_copies && i < from.size() ? from[i] : Dim(0);
+    given.push_back(ir::min(ir::max(wanted[i], 0), total) + is_equal(wanted[i], 0) * copied);
+    rest = rest * (given[i] + is_equal(wanted[i], -1));
+  }
+  const Dim open = ir::floor_div(total, ir::max(rest, 1));
+  Shape dims;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    dims.push_back(node.read_dim(given[i] + is_equal(wanted[i], -1) * open, total));
+  }
+  return dims;
+}
+
 void reshape(NodeContext& node) {
+  const bool is_computed = node.since() >= 5 && !node.elements(1);
   const Shape wanted = requested_dims(node);
   const Shape& from = node.in_dims(0);
   const bool zero_copies = node.get_int("allowzero") == 0;
   if (wanted.size() > kMaxRank)
     node.unsupported(fmt::format("a shape of {} axes; the most is {}", wanted.size(), kMaxRank));
+  if (is_computed) {
+    node.set(0, node.reshape(node.in(0), computed_dims(node, wanted, zero_copies)));
+    return;
+  }
   const bool open_ended = std::any_of(wanted.begin(), wanted.end(), [&](const Dim& dim) {
     return !dim.is_constant() && (may_be(dim, -1) || (zero_copies && may_be(dim, 0)));
   });

@@ -133,7 +133,8 @@ PW_API int pw_engine_profile(const pw_engine* engine, size_t profile, const char
                              int64_t* max, size_t* rank);
 
 /* The same for the values of a shape input, whose contents decide shapes: one range an element, in row-major order,
- * each array with room for PW_MAX_VALUES. *count is 0 for other inputs. pw_context_run checks the values. */
+ * each array with room for PW_MAX_VALUES. *count is 0 for other inputs. Of types other than int32 and int64: the
+ * element's bytes, zero-extended, and min = max. pw_context_run checks the values. */
 PW_API int pw_engine_profile_values(const pw_engine* engine, size_t profile, const char* input, int64_t* min,
                                     int64_t* opt, int64_t* max, size_t* count);
 

@@ -1,4 +1,5 @@
 // TopK, OneHot and Trilu.
+#include "tactics/kernels/reference/heap_sort.h"
 #include "tactics/kernels/reference/indices.h"
 
 namespace planwright::reference {
@@ -20,29 +21,6 @@ struct Order {
     return a < b;
   }
 };
-
-// Restores the heap (the last in order on top) below `parent`.
-template <typename Before>
-void sift_down(int64_t* heap, int64_t parent, int64_t count, const Before& before) {
-  for (int64_t child = 2 * parent + 1; child < count; parent = child, child = 2 * parent + 1) {
-    if (child + 1 < count && before(heap[child], heap[child + 1])) ++child;
-    if (!before(heap[parent], heap[child])) return;
-    const int64_t swapped = heap[parent];
-    heap[parent] = heap[child];
-    heap[child] = swapped;
-  }
-}
-
-template <typename Before>
-void heap_sort(int64_t* indices, int64_t count, const Before& before) {
-  for (int64_t i = count / 2 - 1; i >= 0; --i) sift_down(indices, i, count, before);
-  for (int64_t end = count - 1; end > 0; --end) {
-    const int64_t last = indices[end];
-    indices[end] = indices[0];
-    indices[0] = last;
-    sift_down(indices, 0, end, before);
-  }
-}
 
 template <typename T>
 void top_k(const KernelArgs& args) {
