@@ -11,6 +11,7 @@
 #include "builder/passes/passes.h"
 #include "builder/spec.h"
 #include "builder/storage.h"
+#include "planfmt/header.h"
 #include "planfmt/lifetimes.h"
 #include "schemas/types/error.h"
 #include "tactics/kernels/control.h"
@@ -85,6 +86,7 @@ void plan_steps(const Graph& graph, const Box& box, std::vector<PlannedStep>* st
       continue;
     }
     step.opt = make_spec(graph, node, box.opt());
+    step.largest = make_largest_spec(graph, node, box);
     for (const SymbolValues& corner : box.corners()) step.corners.push_back(make_spec(graph, node, corner));
   }
 }
@@ -94,7 +96,12 @@ void check_sizes(const Graph& graph, const Box& box) {
   for_each_graph(graph, [&](const Graph& part) {
     for (const NodeId id : part.order()) {
       for (const ir::ValueId output : part.node(id).outputs) {
-        if (output != ir::kNone) box.bytes_at_most(part.value(output));
+        if (output == ir::kNone) continue;
+        const ir::Value& value = part.value(output);
+        if (box.bytes_at_most(value) <= planfmt::kMaxBytes) continue;
+        throw Error(StatusCode::kResource,
+                    fmt::format("layer {}: {} of shape {} would take more than an address space holds; lower the shapes",
+                                part.node(id).name, value.name, to_string(value.dims)));
       }
     }
   });

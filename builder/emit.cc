@@ -35,17 +35,13 @@ std::vector<std::byte> bytes_of(const std::vector<T>& list) {
   return bytes;
 }
 
-// The largest of a size function's answers at the profile's opt and corners: sizes grow with each dim.
+// The most that a size function can ask for in the profile. A corner of the box says nothing where a guard keeps the
+// shapes from it.
 using SizeFunction = size_t (*)(const KernelArgs&);
 uint64_t largest(SizeFunction size, const PlannedStep& step) {
   if (size == nullptr) return 0;
   std::vector<TensorView> views;
-  const TacticParams& tactic = step.choice.candidate.tactic;
-  uint64_t result = size(args_of(step.opt, tactic, &views));
-  for (const tactics::StepSpec& corner : step.corners) {
-    result = std::max<uint64_t>(result, size(args_of(corner, tactic, &views)));
-  }
-  return result;
+  return size(args_of(step.largest, step.choice.candidate.tactic, &views));
 }
 
 // One program: its storages, tensors and steps, then the arena.

@@ -15,12 +15,13 @@
 
 namespace planwright::builder {
 
-// A node that becomes a step: its work at the profile's opt and corners, and the tactic chosen for it. The steps of its
-// bodies follow one of control flow, whose tactic is its descriptor.
+// A node that becomes a step: its work at the profile's opt and corners, what bounds its memory, and the tactic chosen.
+// The steps of its bodies follow one of control flow, whose tactic is its descriptor.
 struct PlannedStep {
   ir::NodeId node = ir::kNone;
   tactics::StepSpec opt;
   std::vector<tactics::StepSpec> corners;
+  tactics::StepSpec largest;
   tactics::Choice choice;
 };
 

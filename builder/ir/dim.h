@@ -62,8 +62,8 @@ struct Symbol {
   int32_t element = 0;  // axis, or element of the value
   int64_t min = 0;
   int64_t max = 0;
-  std::optional<Dim> bound;  // kStepResult: at most this, an expression over earlier symbols; none: [min, max] is all
-  std::string name;          // for dumps: "batch", "x.2"
+  std::string name;               // for dumps: "batch", "x.2"
+  std::optional<Dim> bound = {};  // kStepResult: at most this, of earlier symbols; none: [min, max] is all
 };
 
 // Constants of an expression that do not fit 64 bits.

@@ -171,6 +171,10 @@ void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
   if (known) {
     try {
       import_operator(node, scope, std::move(inputs));
+    } catch (const ir::Overflow& overflow) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("{} ({}): {} at the profile's shapes; correct its numbers or give smaller shapes",
+                              name_of_node(node), node.op_type(), overflow.what()));
     } catch (const Refusal& refusal) {
       refuse(node, scope, refusal.reason);
     } catch (const Error& error) {
@@ -219,8 +223,14 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     return;
   }
   const ImportFunction import = find_importer(domain, node.op_type());
-  if (schema == nullptr && import == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
-  if (schema != nullptr) check_node(node, *schema, opset, layer);
+  // An operator of ONNX's that the opset has not: its form is not known.
+  if (schema == nullptr && (import == nullptr || newest_opset(domain) > 0)) {
+    throw Refusal(layer, unknown_operator_reason(node, opset));
+  }
+  if (schema != nullptr) {
+    check_node(node, *schema, opset, layer);
+    check_types(node, *schema, opset, layer, graph_, inputs);
+  }
 
   if (import == nullptr) {
     const auto body = schema_function(node, *schema, static_cast<int>(opset), *scope.graph, inputs);

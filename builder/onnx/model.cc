@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <map>
 #include <unordered_set>
 
 #include "builder/onnx/external_data.h"
@@ -171,8 +172,16 @@ void name_bindings(const std::vector<TensorDecl>& inputs, std::vector<TensorDecl
 
 // Operators of an operator set that is not known may mean anything.
 void check_opset(const onnx::ModelProto& proto) {
+  std::map<std::string, int64_t> versions;
   for (const onnx::OperatorSetIdProto& import : proto.opset_import()) {
     const std::string domain = importer::plain_domain(import.domain());
+    const auto [known, is_new] = versions.emplace(domain, import.version());
+    if (import.version() < 1 || (!is_new && known->second != import.version())) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("the model imports opset {} of {}{}: export it anew", import.version(),
+                              domain.empty() ? "ONNX" : domain,
+                              is_new ? ", which does not exist" : fmt::format(" and {} as well", known->second)));
+    }
     const int64_t newest = importer::newest_opset(domain);
     if (newest == 0 || import.version() <= newest) continue;
     throw Error(
@@ -218,6 +227,7 @@ OnnxModel OnnxModel::from_proto(onnx::ModelProto proto, const std::string& folde
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL) add_data_file(tensor, folder, model.data_files_);
     read_external_data(tensor, folder, &model.warnings_);
     check_tensor(tensor, what);
+    if (holds_nan(tensor)) model.warnings_.push_back(what + " holds NaN: what is computed from it will be NaN too");
   };
   visit_graph(graph, visit);
   expand_sparse_initializers(graph);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "builder/onnx/registry.h"
+#include "builder/onnx/tensor_data.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -72,6 +74,30 @@ void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64
 
 bool is_control_flow(const std::string& domain, const std::string& op) {
   return domain.empty() && (op == "If" || op == "Loop" || op == "Scan");
+}
+
+void check_types(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64_t opset, const std::string& layer,
+                 const ir::Graph& graph, const std::vector<ValueId>& inputs) {
+  if (schema.deprecated() || schema.inputs().empty()) return;
+  std::map<std::string, DType> bound;  // "T" -> the type of the first input that has it
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == ir::kNone) continue;
+    const onnx::OpSchema::FormalParameter& formal = schema.inputs()[std::min(i, schema.inputs().size() - 1)];
+    const DType dtype = graph.value(inputs[i]).dtype;
+    const std::string type = fmt::format("tensor({})", onnx_type_name(onnx_type_of(dtype)));
+    const auto fail = [&](const std::string& what) {
+      throw Error(StatusCode::kInvalid, fmt::format("{} ({}, opset {}): its input '{}' is {}, {}", layer,
+                                                    node.op_type(), opset, formal.GetName(), name_of(dtype), what));
+    };
+    const bool taken = std::any_of(formal.GetTypes().begin(), formal.GetTypes().end(),
+                                   [&](const std::string* name) { return *name == type; });
+    if (!taken) fail("a type that it does not take in this opset");
+    if (!formal.GetIsHomogeneous()) continue;
+    const auto [first, is_new] = bound.emplace(formal.GetTypeStr(), dtype);
+    if (!is_new && first->second != dtype) {
+      fail(fmt::format("and another that must be of the same type is {}", name_of(first->second)));
+    }
+  }
 }
 
 bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {

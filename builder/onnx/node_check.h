@@ -27,6 +27,11 @@ bool is_control_flow(const std::string& domain, const std::string& op);
 // What makes or takes sequences and optionals, which exist during import only.
 bool is_sequence_operator(const std::string& domain, const std::string& op);
 
+// Throws Error(kInvalid) where an input is of a type that the operator does not take, or of another type than one that
+// must be the same.
+void check_types(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64_t opset, const std::string& layer,
+                 const ir::Graph& graph, const std::vector<ValueId>& inputs);
+
 // Whether an importer or a function of ONNX's exists for the operator, whatever its inputs.
 bool is_supported_operator(const onnx::NodeProto& node, int64_t opset);
 // Why there is none, and what to try.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "onnx/onnx_pb.h"
@@ -236,6 +238,20 @@ std::string raw_data_of(DType dtype, const std::string& elements) {
     packed[bit / 8] = static_cast<char>(packed[bit / 8] | set << bit % 8);
   }
   return packed;
+}
+
+bool holds_nan(const onnx::TensorProto& proto) {
+  if (proto.data_type() != onnx::TensorProto::FLOAT) return false;
+  if (!proto.has_raw_data()) {
+    return std::any_of(proto.float_data().begin(), proto.float_data().end(), [](float x) { return std::isnan(x); });
+  }
+  const std::string& bytes = proto.raw_data();
+  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+    float element;
+    std::memcpy(&element, bytes.data() + at, sizeof element);
+    if (std::isnan(element)) return true;
+  }
+  return false;
 }
 
 }  // namespace planwright::builder

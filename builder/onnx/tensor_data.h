@@ -38,6 +38,9 @@ ir::Tensor read_tensor(const onnx::TensorProto& proto, const std::string& what);
 // The raw_data of a tensor whose elements lie in memory as given.
 std::string raw_data_of(DType dtype, const std::string& elements);
 
+// Whether a float32 tensor, checked, holds a NaN.
+bool holds_nan(const onnx::TensorProto& proto);
+
 }  // namespace planwright::builder
 
 #endif  // PLANWRIGHT_BUILDER_ONNX_TENSOR_DATA_H_

@@ -20,10 +20,6 @@ using ir::Placement;
 using ir::Value;
 using ir::ValueId;
 
-bool same_place(const Placement& a, const Placement& b) {
-  return a.storage == b.storage && a.offset == b.offset && a.strides == b.strides;
-}
-
 class ReusePass {
  public:
   explicit ReusePass(Graph& graph) : graph_(graph), steps_(steps_of(graph)) {
@@ -59,10 +55,12 @@ class ReusePass {
     if (!is_in_arena(graph_, place.storage) || last_use_.at(place.storage) != step) return false;
     if (value.dtype != output.dtype || value.dims != output.dims) return false;
     if (place.strides != placement_of(graph_, output.id).strides) return false;
-    // Another operand that looks at the same storage from elsewhere would see elements already overwritten.
+    // Another operand that looks at the same storage from elsewhere, or at part of it that it repeats, would see
+    // elements already overwritten.
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
       const Placement other = placement_of(graph_, id);
-      return other.storage != place.storage || same_place(other, place);
+      return other.storage != place.storage ||
+             (other.offset == place.offset && other.strides == place.strides && graph_.value(id).dims == output.dims);
     });
   }
 

@@ -273,6 +273,7 @@ void expand(NodeContext& node) {
   Shape dims;
   for (size_t i = 0; i < from.size(); ++i) {
     const Dim own = from[i], other = wanted[i];
+    node.require(ir::range_of(other).max >= 0, fmt::format("its shape {} has a negative entry", ir::to_string(wanted)));
     if (own == Dim(1) || other == Dim(1) || own == other) {
       dims.push_back(own == Dim(1) ? other : own);
       continue;

@@ -35,9 +35,28 @@ void gather_elements(NodeContext& node) {
   node.set(0, node.emit_one({OpKind::kGatherElements, params, {node.in(0), node.in(1)}}));
 }
 
+// Constant tuples of indices, the last axis of `indices`, into the axes of `data` from `first` on.
+void check_tuples(const NodeContext& node, ValueId indices, ValueId data, int first) {
+  const ir::Value& value = node.value(indices);
+  if (!value.is_constant() || value.dtype != DType::kI64 || value.rank() == 0) return;
+  const int64_t width = value.dims.back().constant();
+  node.require(width + first <= node.rank(data),
+               fmt::format("its indices name {} axes of {}", width, node.rank(data) - first));
+  const std::vector<int64_t> all = read_ints(value);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Dim length = node.dims(data)[static_cast<size_t>(first) + i % static_cast<size_t>(width)];
+    if (!length.is_constant()) continue;
+    node.require(all[i] >= -length.constant() && all[i] < length.constant(),
+                 fmt::format("index {} is out of range for an axis of {}", all[i], length.constant()));
+  }
+}
+
 void gather_nd(NodeContext& node) {
   GatherNDParams params;
   params.batch_dims = static_cast<int32_t>(node.get_int("batch_dims", 0));
+  node.require(params.batch_dims >= 0 && params.batch_dims <= node.in_rank(0),
+               fmt::format("batch_dims {} is out of range for {} axes", params.batch_dims, node.in_rank(0)));
+  check_tuples(node, node.in(1), node.in(0), params.batch_dims);
   node.set(0, node.emit_one({OpKind::kGatherND, params, {node.in(0), node.in(1)}}));
 }
 
@@ -62,6 +81,7 @@ void scatter_elements(NodeContext& node) {
 void scatter_nd(NodeContext& node) {
   ScatterNDParams params;
   params.reduction = scatter_reduction(node);
+  check_tuples(node, node.in(1), node.in(0), 0);
   node.set(0, node.emit_one({OpKind::kScatterND, params, {node.in(0), node.in(1), node.in(2)}}));
 }
 
@@ -145,6 +165,7 @@ void one_hot(NodeContext& node) {
   } else {
     node.unsupported("its depth is computed from data; make it a constant");
   }
+  node.guard_at_most(0, length, "OneHot: its depth must not be negative");
   Operation operation{OpKind::kOneHot, params, {node.cast(node.in(0), DType::kI64), node.in(2)}};
   require_bounded(node, dims);
   operation.results[0] = {node.in_type(2), dims};
