@@ -7,6 +7,7 @@
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/ops/contractions.h"
 #include "builder/onnx/registry.h"
+#include "builder/onnx/runtime_operands.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -189,6 +190,7 @@ void max_unpool(NodeContext& node) {
     const std::optional<Shape>& wanted = node.elements(2);
     if (!wanted) node.unsupported("'output_shape' is computed from data; make it a constant");
     node.require(wanted->size() == full.size(), "'output_shape' has not one number for each axis");
+    require_bounded(node, *wanted);
     if (*wanted != full) {
       Operation pad{OpKind::kPad, PadParams{}, {y}, Shape(full.size(), Dim(0))};
       for (size_t i = 0; i < full.size(); ++i) {

@@ -171,6 +171,34 @@ TEST(Engine, PointwiseChainsOverwriteTheirInputs) {
   });
 }
 
+// a - a[:, :1]: the part is read again and again, so it may not be overwritten on the way.
+TEST(Engine, AnInputOfWhichAPartIsRepeatedIsNotOverwritten) {
+  expect_engine_matches([](GraphBuilder& b) {
+    const Dim n = b.symbol("n", 1, 6, 0, 0);
+    const ValueId a = b.unary(PwOp::kExp, "a", b.input("x", {n, 8}));
+    const ValueId first = slice(b, "first", a, {n, 1}, {0, 0}, {1, 1});
+    const ValueId d = b.binary(PwOp::kSub, "d", a, first);
+    b.output(b.reduce("y", ReduceKind::kSum, d, 0b10));
+  });
+}
+
+// A guard shuts off the box's largest corner: the channels are 4, though the profile says 1 to 6.
+TEST(Engine, MemoryIsEnoughWhereAGuardShutsTheCornerOff) {
+  expect_engine_matches([](GraphBuilder& b) {
+    const Dim c = b.symbol("c", 2, 6, 0, 1), h = b.symbol("h", 4, 40, 0, 2), w = b.symbol("w", 4, 40, 0, 3);
+    const ValueId x = b.input("x", {1, c, h, w});
+    b.output(b.conv("y", x, b.weights("w0", {5, 4, 3, 3}), 1));
+  });
+}
+
+// At some shapes of the profile a transposition moves nothing (axes of length 1); those run too.
+TEST(Engine, TranspositionsOfAxesThatMayBeOneLong) {
+  expect_engine_matches([](GraphBuilder& b) {
+    const Dim h = b.symbol("h", 1, 9, 0, 1), w = b.symbol("w", 1, 9, 0, 2);
+    b.output(b.unary(PwOp::kNeg, "y", b.transpose("t", b.relu("r", b.input("x", {3, h, w})), {0, 2, 1})));
+  });
+}
+
 TEST(Engine, ConstantsInAnotherOrder) {
   expect_engine_matches([](GraphBuilder& b) {
     const ValueId x = b.input("x", {b.symbol("n", 1, 3), 3, 4, 5});
