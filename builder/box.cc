@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
-#include "builder/ir/results.h"
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
 
@@ -36,10 +36,17 @@ void check_range(const Graph& graph, size_t input, const ShapeRange& range) {
   }
 }
 
+bool depends_on_results(const Graph& graph, const Guard& guard) {
+  const std::vector<int> used = ir::symbols_of({guard.left, guard.right});
+  return std::any_of(used.begin(), used.end(), [&](int index) {
+    return graph.expr_pool()->symbols()[static_cast<size_t>(index)].origin == ir::SymbolOrigin::kStepResult;
+  });
+}
+
 // Of guards over step results nothing is known before a run.
 const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
   for (const Guard& guard : graph.guards) {
-    if (!ir::results_in(graph, {guard.left, guard.right}).empty()) continue;
+    if (depends_on_results(graph, guard)) continue;
     const int64_t left = evaluate_at(guard.left, values), right = evaluate_at(guard.right, values);
     if (guard.equal ? left != right : left > right) return &guard;
   }
@@ -70,10 +77,10 @@ Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
     // Without a range nothing that is built depends on it (build.cc refuses what does), so any value will do.
     int64_t low = 0, middle = 0, high = 0;
     if (symbol.origin == ir::SymbolOrigin::kStepResult) {
-      // Tuned for as much as there can be, where that is known; what may be anything is clamped where it is used.
+      // Tuned for as much as there can be, where that is known.
       low = symbol.min;
       high = symbol.bound ? upper_bound(*symbol.bound) : symbol.max;
-      middle = symbol.bound ? evaluate_at(*symbol.bound, opt_) : 0;
+      middle = symbol.bound ? evaluate_at(*symbol.bound, opt_) : symbol.max;
     } else {
       const ShapeRange& range = profile.inputs[static_cast<size_t>(symbol.source)];
       const auto element = static_cast<size_t>(symbol.element);
@@ -85,10 +92,11 @@ Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
       }
     }
     ranges_.push_back({low, high});
-    const bool any = symbol.origin == ir::SymbolOrigin::kStepResult && !symbol.bound;
-    min.push_back(any ? middle : low);
-    opt_.push_back(middle);
-    max.push_back(any ? middle : high);
+    // What may be anything is clamped where it is used; numbers near the ends would overflow before.
+    const bool any = high == std::numeric_limits<int64_t>::max();
+    min.push_back(any ? 0 : low);
+    opt_.push_back(any ? 0 : middle);
+    max.push_back(any ? 0 : high);
   }
   check_guards_at_opt(graph, opt_);
   for (const SymbolValues& corner : {min, max}) {

@@ -161,10 +161,12 @@ class ProgramEmitter {
   // By their numbers in the pool; take() gives them those of the plan.
   std::vector<planfmt::StepResultModel> results_of(ValueId value) const {
     std::vector<planfmt::StepResultModel> results;
-    const std::vector<ir::Symbol>& symbols = graph_.expr_pool()->symbols();
+    const std::vector<ir::Symbol>& symbols = graph_->expr_pool()->symbols();
     for (size_t i = 0; i < symbols.size(); ++i) {
-      if (symbols[i].origin != ir::SymbolOrigin::kStepResult || symbols[i].source != value) continue;
-      results.push_back({static_cast<uint32_t>(i), 0, static_cast<uint32_t>(symbols[i].element)});
+      const ir::Symbol& symbol = symbols[i];
+      if (symbol.origin != ir::SymbolOrigin::kStepResult || symbol.source != value) continue;
+      if (symbol.graph != graph_->number()) continue;
+      results.push_back({static_cast<uint32_t>(i), 0, static_cast<uint32_t>(symbol.element)});
     }
     return results;
   }

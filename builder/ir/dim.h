@@ -64,6 +64,7 @@ struct Symbol {
   int64_t max = 0;
   std::string name;               // for dumps: "batch", "x.2"
   std::optional<Dim> bound = {};  // kStepResult: at most this, of earlier symbols; none: [min, max] is all
+  int32_t graph = 0;  // kStepResult: the number of the graph whose value it is; bodies share their graph's symbols
 };
 
 // Constants of an expression that do not fit 64 bits.
@@ -117,6 +118,9 @@ class ExprPool {
   ExprPool(const ExprPool&) = delete;
   ExprPool& operator=(const ExprPool&) = delete;
 
+  // A number for a graph that uses the pool: 0 for the first, then 1, ...
+  int32_t number_graph() { return graphs_++; }
+
   // A new symbol's expression; index in symbols().
   Dim add_symbol(Symbol symbol);
   const std::vector<Symbol>& symbols() const;
@@ -130,6 +134,7 @@ class ExprPool {
 
  private:
   std::unique_ptr<Impl> impl_;
+  int32_t graphs_ = 0;
 };
 
 // One instruction of an expression as the plan stores it. Constant: value; Symbol: value is its index; else a, b index

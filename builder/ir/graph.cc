@@ -14,7 +14,7 @@ int32_t own_inputs(OpKind kind, size_t inputs) {
 
 }  // namespace
 
-Graph::Graph() : exprs_(std::make_shared<ExprPool>()) {}
+Graph::Graph() : Graph(std::make_shared<ExprPool>()) {}
 
 std::string Graph::take_name(const std::string& wanted) {
   std::string unique = wanted;

@@ -115,7 +115,7 @@ class Graph {
  public:
   Graph();
   // A body in a graph whose expressions it shares.
-  explicit Graph(std::shared_ptr<ExprPool> exprs) : exprs_(std::move(exprs)) {}
+  explicit Graph(std::shared_ptr<ExprPool> exprs) : exprs_(std::move(exprs)), number_(exprs_->number_graph()) {}
 
   std::string name;
   std::vector<ValueId> inputs;            // bindings, in the model's order
@@ -123,6 +123,8 @@ class Graph {
   std::vector<std::string> output_names;  // binding names, one per output
   std::vector<Guard> guards;
 
+  // Tells the graph from others over the same expressions.
+  int32_t number() const { return number_; }
   ExprPool& exprs() { return *exprs_; }
   const std::shared_ptr<ExprPool>& expr_pool() const { return exprs_; }
 
@@ -159,6 +161,7 @@ class Graph {
   std::string take_name(const std::string& wanted);
 
   std::shared_ptr<ExprPool> exprs_;
+  int32_t number_ = 0;
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<std::unique_ptr<Node>> nodes_;  // null where erased
   std::vector<NodeId> order_;

@@ -318,6 +318,7 @@ Shape Emitter::add_result_symbols(ValueId x, int64_t min, int64_t max, std::opti
     symbol.min = min;
     symbol.max = max;
     symbol.bound = bound;
+    symbol.graph = graph_.number();
     symbol.name = fmt::format("{}[{}]", value(x).name, element);
     elements.push_back(graph_.exprs().add_symbol(symbol));
   }
