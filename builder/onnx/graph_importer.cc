@@ -229,7 +229,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   }
   if (schema != nullptr) {
     check_node(node, *schema, opset, layer);
-    check_types(node, *schema, opset, layer, graph_, inputs);
+    check_types(node, *schema, opset, layer, *scope.graph, inputs);
   }
 
   if (import == nullptr) {
