@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <unordered_set>
 
 #include "apps/common/compare.h"
 #include "builder/ir/interpret.h"
 #include "builder/onnx/import.h"
-#include "builder/onnx/shape_inputs.h"
 #include "schemas/types/error.h"
 #include "tests/conformance/run_case.h"
 
@@ -28,8 +28,9 @@ std::string check(const conformance::Case& one) {
   } catch (const Error& error) {
     unreadable = error.what();
   }
-  const ir::Graph graph =
-      builder::import_model(model, {conformance::profile_of(one, model, sets, builder::importer::values_that_shape(model.proto().graph()))});
+  const std::vector<std::string> names = builder::shape_inputs(model);
+  const std::unordered_set<std::string> shape_inputs(names.begin(), names.end());
+  const ir::Graph graph = builder::import_model(model, {conformance::profile_of(one, model, sets, shape_inputs)});
   if (const std::string broken = ir::verify(graph); !broken.empty()) return "unsound graph: " + broken;
   if (!unreadable.empty()) throw Error(StatusCode::kUnsupported, unreadable);
   const std::vector<size_t> positions = conformance::input_positions(one, model);
@@ -71,6 +72,7 @@ int check_folder(const std::string& folder, const std::string& filter) {
 
 int print_model(const std::string& path, const std::vector<std::string>& shapes) {
   const builder::OnnxModel model = builder::OnnxModel::load(path);
+  builder::Profile profile;
   for (const builder::TensorDecl& input : model.inputs()) {
     builder::ShapeRange range{input.name, input.dims, input.dims, input.dims};
     for (const std::string& shape : shapes) {
