@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "builder/ir/control.h"
+#include "builder/ir/results.h"
 #include "builder/onnx/graph_check.h"
 #include "builder/onnx/graph_importer.h"
 #include "builder/onnx/loop_parts.h"
@@ -75,14 +76,12 @@ void add_formal(Scope& inner, const std::string& name, const ir::Value& like) {
   inner.graph->inputs.push_back(inner.values[name]);
 }
 
-// Whether a shape changes with the iteration of the Loop whose body this is.
+// Whether a shape may change with the iteration of the Loop whose body this is: it is of the iteration's number, or of
+// what the body computes.
 bool depends_on(const Shape& dims, const ir::Graph& body) {
   const int32_t iteration = ir::symbol_of((*body.value(body.inputs[0]).elements)[0]);
-  std::vector<ir::ExprInstr> list;
-  for (const Dim& dim : dims) ir::flatten(dim, list);
-  return std::any_of(list.begin(), list.end(), [&](const ir::ExprInstr& instr) {
-    return instr.op == ir::ExprOp::kSymbol && instr.value == iteration;
-  });
+  const std::vector<int> used = ir::symbols_of(dims);
+  return !ir::results_in(body, dims).empty() || std::find(used.begin(), used.end(), iteration) != used.end();
 }
 
 // One iteration's slice of what is sliced.

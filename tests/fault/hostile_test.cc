@@ -74,7 +74,7 @@ const Row kRows[] = {
      }},
     {"SymbolOriginUnknown", PW_CORRUPT, "unknown origin", [](PlanModel& p) { p.symbols[0].origin = 9; }},
     {"SymbolOfNoStepsResult", PW_CORRUPT, "no step of a program gives symbol 0", [](PlanModel& p) { p.symbols[0].origin = 2; }},
-    {"SymbolOfNoValue", PW_CORRUPT, "no dim or value of input", [](PlanModel& p) { p.symbols[0].origin = 1; }},
+    {"SymbolOfNoValue", PW_CORRUPT, "which is no integer", [](PlanModel& p) { p.symbols[0].origin = 1; }},
     {"SymbolOfNoInput", PW_CORRUPT, "of no input", [](PlanModel& p) { p.symbols[0].source = 2; }},
     {"SymbolOfNoAxis", PW_CORRUPT, "no dim or value of input", [](PlanModel& p) { p.symbols[0].element = 2; }},
     {"SymbolRangeEmpty", PW_CORRUPT, "empty range", [](PlanModel& p) { p.symbols[0].min = 9; }},

@@ -128,7 +128,7 @@ TEST(ControlEngine, ALoopEndsWithItsConditionAndHoldsAnother) {
       8);
 }
 
-// Only one of the two first results is ever there.
+// Only one branch's results are ever there: the copy of x in another order, and what is made of it.
 TEST(ControlEngine, BranchesShareMemory) {
   GraphBuilder b;
   const ValueId x = b.input("x", {64, 64});
@@ -136,12 +136,12 @@ TEST(ControlEngine, BranchesShareMemory) {
     const ValueId first = body.add(OpKind::kSoftmax, "first", {in[0]}, SoftmaxParams{.axis = 0, .log = 0});
     return Values{body.add(OpKind::kSoftmax, "second", {first}, SoftmaxParams{.axis = 1, .log = 0})};
   };
-  b.output(add_if(b, "if", is_positive(b, "positive", x), {x}, branch, branch)[0]);
+  b.output(add_if(b, "if", b.input("condition", {1}, DType::kBool), {x}, branch, branch)[0]);
   const auto options = planwright::testing::untimed_options(b.graph);
   const BuildResult built = build(std::move(b.graph), options);
   const planfmt::ProgramModel& program = built.plan.programs[0];
   EXPECT_EQ(program.bodies.size(), 2u);
-  EXPECT_LT(program.arena_size, 2u * 64 * 64 * 4);
+  EXPECT_LE(program.arena_size, 2u * 64 * 64 * 4);
 }
 
 }  // namespace

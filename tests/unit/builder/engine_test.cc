@@ -187,6 +187,7 @@ TEST(Engine, MemoryIsEnoughWhereAGuardShutsTheCornerOff) {
   expect_engine_matches([](GraphBuilder& b) {
     const Dim c = b.symbol("c", 2, 6, 0, 1), h = b.symbol("h", 4, 40, 0, 2), w = b.symbol("w", 4, 40, 0, 3);
     const ValueId x = b.input("x", {1, c, h, w});
+    b.graph.guards.push_back({true, c, 4, "y", "its input has the channels of its weights"});
     b.output(b.conv("y", x, b.weights("w0", {5, 4, 3, 3}), 1));
   });
 }

@@ -47,7 +47,7 @@ std::string cast_node(DType to, const std::string& more = "") {
 }
 
 ir::Tensor cast(const ir::Tensor& x, DType to, const std::string& more = "") {
-  return run_text(25, conversion(cast_node(to, more), x.dtype, to), {x});
+  return run_text(28, conversion(cast_node(to, more), x.dtype, to), {x});
 }
 
 template <typename T>
