@@ -223,8 +223,8 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     return;
   }
   const ImportFunction import = find_importer(domain, node.op_type());
-  // An operator of ONNX's that the opset has not: its form is not known.
-  if (schema == nullptr && (import == nullptr || newest_opset(domain) > 0)) {
+  // An operator of ONNX's that the opset has not: its form is not known. Exporters' own operators have no schema.
+  if (schema == nullptr && (import == nullptr || find_schema(node, newest_opset(domain)) != nullptr)) {
     throw Refusal(layer, unknown_operator_reason(node, opset));
   }
   if (schema != nullptr) {
