@@ -199,6 +199,9 @@ void check_tensor(const onnx::TensorProto& proto, const std::string& what) {
   const uint64_t count = count_elements(proto, what);
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
   if (!dtype) return;
+  if (proto.has_raw_data() && typed_field_size(proto, *dtype) > 0) {
+    throw Error(StatusCode::kInvalid, fmt::format("{} holds its elements twice, as raw_data and as numbers", what));
+  }
   uint64_t bytes = packed_bytes(count, *dtype), given = proto.raw_data().size();
   if (!proto.has_raw_data()) {
     given = static_cast<uint64_t>(typed_field_size(proto, *dtype)) * size_of(*dtype);

@@ -1,6 +1,7 @@
 // Quantise, dequantise, and the operators that compute on integers.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "builder/onnx/ops/common.h"
@@ -89,7 +90,17 @@ DType quantized_type(const NodeContext& node) {
   return type_attribute(node, "output_dtype").value_or(DType::kU8);
 }
 
+// A scale that is known must be one: nothing can be divided by 0, and what is multiplied by NaN is lost.
+void check_scale(const NodeContext& node) {
+  const ir::Value& scale = node.input(1);
+  if (!scale.is_constant() || !is_float(scale.dtype)) return;
+  for (const double value : read_doubles(scale)) {
+    node.require(std::isfinite(value) && value > 0, fmt::format("its scale '{}' holds {}", scale.name, value));
+  }
+}
+
 void quantize_linear(NodeContext& node) {
+  check_scale(node);
   const DType dtype = quantized_type(node), x_type = node.in_type(0), scale_type = node.in_type(1);
   require_quantized(node, dtype);
   const Shape& x = node.in_dims(0);
@@ -115,6 +126,7 @@ void quantize_linear(NodeContext& node) {
 }
 
 void dequantize_linear(NodeContext& node) {
+  check_scale(node);
   const DType x_type = node.in_type(0), scale_type = node.in_type(1);
   node.require(!is_float(x_type) || is_minifloat(x_type), fmt::format("its input is {}", name_of(x_type)));
   node.require(is_float(scale_type), fmt::format("its scale is {}, not a float", name_of(scale_type)));

@@ -152,6 +152,35 @@ TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
   for (const std::string& name : names) EXPECT_TRUE(failure.mentions(name)) << failure;
 }
 
+// FAULTS B21: a scale of 0, NaN or infinity is no scale.
+TEST(ImportRefusals, ScalesThatAreNoneAreInvalid) {
+  for (const std::string scale : {"0.0", "-1.0"}) {
+    for (const std::string op :
+         {"q = QuantizeLinear(x, s) y = Cast<to = 1>(q)", "q = Cast<to = 2>(x) y = DequantizeLinear(q, s)"}) {
+      const Failure failure = failure_of([&] {
+        import_model(model_of(13, "(float[2] x) => (float[2] y) <float s = {" + scale + "}> { " + op + " }"), {});
+      });
+      EXPECT_EQ(failure.code, StatusCode::kInvalid) << scale << " " << op;
+      EXPECT_TRUE(failure.mentions("scale 's'")) << failure;
+    }
+  }
+}
+
+// An operator that is newer than the model's opset has no form there (it crashed shape arithmetic).
+TEST(ImportRefusals, OperatorsNewerThanTheOpsetAreUnsupported) {
+  const Failure failure = failure_of(
+      [] { import_model(model_of(5, "() => (int64[n] y) <int64 a = {0}, int64 b = {3}> { y = Range(a, b) }"), {}); });
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("no such operator in opset 5")) << failure;
+}
+
+TEST(ImportRefusals, OperandsOfATypeThatIsNotTakenAreInvalid) {
+  const Failure failure =
+      failure_of([] { import_model(model_of(18, "(float[2] x) => (float[2] y) { [bits] y = BitwiseOr(x, x) }"), {}); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("bits (BitwiseOr, opset 18): its input 'A' is fp32")) << failure;
+}
+
 TEST(ImportRefusals, SupportedModelsHaveNone) {
   EXPECT_TRUE(find_unsupported(model_of(13, "(float[n] x) => (float[n] y) { y = Relu(x) }"), {}).empty());
 }

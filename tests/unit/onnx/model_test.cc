@@ -245,6 +245,19 @@ TEST(ModelDeclarations, InputWithoutATypeIsInvalid) {
   EXPECT_TRUE(failure.mentions("'x'") && failure.mentions("type")) << failure;
 }
 
+// FAULTS B7: which of the two would be meant?
+TEST(ModelTensors, ElementsGivenTwiceAreInvalid) {
+  onnx::ModelProto proto = proto_of(13, "(float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }");
+  onnx::TensorProto& w = *proto.mutable_graph()->mutable_initializer(0);
+  w.clear_float_data();
+  w.set_raw_data(std::string(4, '\0'));
+  EXPECT_NO_THROW(OnnxModel::from_proto(proto));
+  w.add_float_data(1);
+  const Failure failure = failure_of([&] { OnnxModel::from_proto(proto); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("twice")) << failure;
+}
+
 TEST(ModelDeclarations, NoGraphIsInvalid) {
   onnx::ModelProto proto = with_initializer();
   proto.clear_graph();
