@@ -19,6 +19,8 @@ void catch_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A file size limit then fails the write, which says so and leaves nothing behind.
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 bool interrupted() { return interrupt_flag != 0; }

@@ -4,7 +4,8 @@
 
 namespace planwright::apps {
 
-// From now on the first SIGINT or SIGTERM sets a flag; the second ends the process at once.
+// From now on the first SIGINT or SIGTERM sets a flag; the second ends the process at once. A file size limit fails the
+// write instead of ending the process.
 void catch_interrupts();
 bool interrupted();
 

@@ -5,6 +5,7 @@ Each must end with its exit status and its words, quickly, as the last line says
 """
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -85,9 +86,13 @@ GOOD = [
 ]
 
 
-def run(build, command):
+def run(build, command, file_limit=None):
+    """file_limit: the most bytes that a file may have."""
+    def limit():
+        if file_limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
     program = str(build / "bin" / command[0])
-    return subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=60)
+    return subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=60, preexec_fn=limit)
 
 
 def contents():
@@ -111,6 +116,10 @@ def main():
                 faults.append(f"{command}: not one message and FAILED: {done.stdout}{done.stderr}")
             if contents() != before:
                 faults.append(f"{command}: files have changed")
+        # FAULTS B22: a file size limit is met as a full disk is.
+        done = run(build, [*BUILD, "--onnx=static.onnx"], file_limit=64)
+        if done.returncode != 1 or "File too large" not in done.stderr or contents() != before:
+            faults.append(f"a file size limit: status {done.returncode}: {done.stdout}{done.stderr}")
         for command, words in GOOD:
             done = run(build, command)
             if done.returncode != 0 or words not in done.stdout + done.stderr:
