@@ -32,7 +32,7 @@ void for_each_graph(const Graph& graph, const std::function<void(const Graph&)>&
   }
 }
 
-// The loader checks guards before it runs anything, those of bodies too.
+// The loader checks a guard when what it speaks of is known, whether a body that needs it runs or not.
 void collect_guards(Graph& graph) {
   std::vector<ir::Guard> guards;
   for_each_graph(graph,
@@ -50,11 +50,8 @@ void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& pro
     });
   };
   const auto refuse = [&](const ir::Shape& shape, const std::string& layer) {
-    std::vector<ir::ExprInstr> list;
-    for (const ir::Dim dim : shape) flatten(dim, list);
-    for (const ir::ExprInstr& instr : list) {
-      if (instr.op != ir::ExprOp::kSymbol) continue;
-      const ir::Symbol& symbol = graph.expr_pool()->symbols()[static_cast<size_t>(instr.value)];
+    for (const int index : ir::symbols_of(shape)) {
+      const ir::Symbol& symbol = graph.expr_pool()->symbols()[static_cast<size_t>(index)];
       if (is_bounded(symbol)) continue;
       throw Error(StatusCode::kUnsupported,
                   fmt::format("layer {}: the shapes it works at depend on {}, a value known only at run time; give the "
@@ -99,9 +96,10 @@ void check_sizes(const Graph& graph, const Box& box) {
         if (output == ir::kNone) continue;
         const ir::Value& value = part.value(output);
         if (box.bytes_at_most(value) <= planfmt::kMaxBytes) continue;
-        throw Error(StatusCode::kResource,
-                    fmt::format("layer {}: {} of shape {} would take more than an address space holds; lower the shapes",
-                                part.node(id).name, value.name, to_string(value.dims)));
+        throw Error(
+            StatusCode::kResource,
+            fmt::format("layer {}: {} of shape {} would take more than an address space holds; lower the shapes",
+                        part.node(id).name, value.name, to_string(value.dims)));
       }
     }
   });
