@@ -186,8 +186,9 @@ int run_main(int argc, char** argv) {
   };
   progress.say(fmt::format("building for {} thread{} with {}", options.search.threads,
                            options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
-  const builder::BuildResult built =
-      builder::build(builder::import_model(model, build_options.profiles), build_options);
+  ir::Graph graph = builder::import_model(model, build_options.profiles);
+  for (const std::string& text : graph.warnings) progress.warn(text);
+  const builder::BuildResult built = builder::build(std::move(graph), build_options);
   warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();

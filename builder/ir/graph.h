@@ -122,6 +122,7 @@ class Graph {
   std::vector<ValueId> outputs;           // may hold a graph input, a constant, or one value twice
   std::vector<std::string> output_names;  // binding names, one per output
   std::vector<Guard> guards;
+  std::vector<std::string> warnings;  // what of the model its user should know, with the layer; of a body: at the top
 
   // Tells the graph from others over the same expressions.
   int32_t number() const { return number_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 
 #include "builder/ir/control.h"
+#include "builder/ir/results.h"
 #include "schemas/types/error.h"
 #include "tactics/kernels/executor.h"
 #include "tactics/kernels/registry.h"
@@ -79,7 +81,10 @@ class Interpreter {
       }
     }
     for (ValueId id : graph_.outputs) ++readers_[static_cast<size_t>(id)];
-    for (NodeId id : graph_.order()) run_node(graph_.node(id));
+    for (NodeId id : graph_.order()) {
+      run_node(graph_.node(id));
+      if (read_results(graph_.node(id))) check_guards();
+    }
     std::vector<Tensor> outputs;
     for (ValueId id : graph_.outputs) outputs.push_back(*tensors_[static_cast<size_t>(id)]);
     return outputs;
@@ -132,8 +137,34 @@ class Interpreter {
     }
   }
 
+  // Gives symbols that are elements of what the node has made their values. Whether there are any.
+  bool read_results(const Node& node) {
+    const std::vector<Symbol>& symbols = graph_.expr_pool()->symbols();
+    bool any = false;
+    for (size_t index = 0; index < symbols.size(); ++index) {
+      const Symbol& symbol = symbols[index];
+      if (symbol.origin != SymbolOrigin::kStepResult || symbol.source == kNone || symbol.graph != graph_.number())
+        continue;
+      if (std::find(node.outputs.begin(), node.outputs.end(), symbol.source) == node.outputs.end()) continue;
+      const Tensor& made = *tensors_[static_cast<size_t>(symbol.source)];
+      int64_t value = 0;
+      const size_t size = size_of(made.dtype), offset = static_cast<size_t>(symbol.element) * size;
+      if (offset + size > made.data.size()) throw Error(StatusCode::kInvalid, symbol.name + ": no such element");
+      std::memcpy(&value, made.data.data() + offset, size);
+      results_[static_cast<int>(index)] = made.dtype == DType::kI32 ? static_cast<int32_t>(value) : value;
+      any = true;
+    }
+    return any;
+  }
+
+  // Those that hang on what is not computed yet wait for it.
   void check_guards() const {
     for (const Guard& guard : graph_.guards) {
+      const std::vector<ValueId> results = results_in(graph_, {guard.left, guard.right});
+      if (std::any_of(results.begin(), results.end(),
+                      [&](ValueId id) { return tensors_[static_cast<size_t>(id)] == nullptr; })) {
+        continue;
+      }
       const int64_t left = evaluate(guard.left), right = evaluate(guard.right);
       if (guard.equal ? left == right : left <= right) continue;
       throw Error(StatusCode::kInvalid,

@@ -16,6 +16,8 @@ namespace {
 
 using Body = std::shared_ptr<ir::Graph>;
 
+constexpr const char* kBranches[] = {"then_branch", "else_branch"};
+
 Emitter emitter_for(const Scope& scope, const std::string& layer) {
   return {*scope.graph, layer, scope.onnx, layer + ":part"};
 }
@@ -116,6 +118,15 @@ ValueId placed_stack(Emitter& emitter, ValueId stack, const LoopParts::Stacked& 
 
 }  // namespace
 
+// A branch of an If as a graph of its own.
+struct GraphImporter::Branch {
+  const onnx::GraphProto* proto;
+  Body graph;
+  Scope inner;
+  std::vector<ValueId> made;  // its outputs
+  std::string fault;          // why it can never run
+};
+
 // A Loop's body as a graph of its own.
 struct GraphImporter::LoopBody {
   Body graph;
@@ -184,6 +195,41 @@ void GraphImporter::import_control(const onnx::NodeProto& node, Scope& scope, co
               node.op_type() == "Loop" ? read_loop(node, emitter, inputs) : read_scan(node, emitter, inputs), layer);
 }
 
+std::optional<GraphImporter::Branch> GraphImporter::import_if_body(const onnx::GraphProto& proto,
+                                                                   const onnx::NodeProto& node, Scope& scope,
+                                                                   const std::string& layer) {
+  if (proto.output_size() < node.output_size()) {
+    invalid(layer, node, fmt::format("a branch has {} outputs, not {}", proto.output_size(), node.output_size()));
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).empty()) names.push_back(proto.output(i).name());
+  }
+  Branch branch{&proto, std::make_shared<ir::Graph>(scope.graph->expr_pool()), {}, {}, ""};
+  branch.inner = inner_scope(proto, node, scope, layer, branch.graph.get());
+  try {
+    if (!import_body(proto, branch.inner, names, &branch.made)) return std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kInvalid) throw;
+    branch.fault = error.what();
+  }
+  return branch;
+}
+
+void GraphImporter::import_only_branch(const onnx::NodeProto& node, Scope& scope, ValueId condition,
+                                       const std::string& layer, const Branch& failing) {
+  const bool taken = failing.proto != &graph_attribute(node, kBranches[0]);
+  Emitter emitter = emitter_for(scope, layer);
+  emitter.materialize(condition);
+  const Dim choice = emitter.read_count(emitter.cast(condition, DType::kI64), 1);
+  emitter.guard_equal(
+      choice, taken ? 1 : 0,
+      fmt::format("{} cannot run at the profile's shapes ({})", kBranches[taken ? 1 : 0], failing.fault));
+  graph_.warnings.push_back(fmt::format("{}: {} cannot run at the profile's shapes, so taking it is refused: {}", layer,
+                                        kBranches[taken ? 1 : 0], failing.fault));
+  import_branch(graph_attribute(node, kBranches[taken ? 0 : 1]), node, scope, layer);
+}
+
 void GraphImporter::import_if(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer) {
   if (!is_one(scope.graph->value(condition), DType::kBool)) invalid(layer, node, "its condition is not one bool");
   std::vector<std::string> wanted;
@@ -193,24 +239,24 @@ void GraphImporter::import_if(const onnx::NodeProto& node, Scope& scope, ValueId
   std::vector<Body> bodies;
   std::vector<ValueId> inputs{condition};
   std::string onnx;
-  for (const char* branch : {"then_branch", "else_branch"}) {
-    const onnx::GraphProto& proto = graph_attribute(node, branch);
-    if (proto.output_size() < node.output_size()) {
-      invalid(layer, node, fmt::format("{} has {} outputs, not {}", branch, proto.output_size(), node.output_size()));
-    }
-    std::vector<std::string> names;
-    for (int i = 0; i < node.output_size(); ++i) {
-      if (!node.output(i).empty()) names.push_back(proto.output(i).name());
-    }
-    const Body body = std::make_shared<ir::Graph>(scope.graph->expr_pool());
-    Scope inner = inner_scope(proto, node, scope, layer, body.get());
-    std::vector<ValueId> made;
-    if (!import_body(proto, inner, names, &made)) return;
-    for (const ValueId id : made) emitter_for(inner, layer).materialize(id);
-    set_outputs(inner, made);
-    inputs.insert(inputs.end(), inner.captures.begin(), inner.captures.end());
-    bodies.push_back(body);
-    onnx = inner.onnx;
+  std::vector<Branch> branches;
+  for (const char* name : kBranches) {
+    std::optional<Branch> branch = import_if_body(graph_attribute(node, name), node, scope, layer);
+    if (!branch) return;
+    branches.push_back(std::move(*branch));
+  }
+  for (size_t i = 0; i < branches.size(); ++i) {
+    const bool both_fail = !branches[1 - i].fault.empty();
+    if (branches[i].fault.empty()) continue;
+    if (both_fail) throw Error(StatusCode::kInvalid, branches[i].fault);
+    return import_only_branch(node, scope, condition, layer, branches[i]);
+  }
+  for (Branch& branch : branches) {
+    for (const ValueId id : branch.made) emitter_for(branch.inner, layer).materialize(id);
+    set_outputs(branch.inner, branch.made);
+    inputs.insert(inputs.end(), branch.inner.captures.begin(), branch.inner.captures.end());
+    bodies.push_back(std::move(branch.graph));
+    onnx = branch.inner.onnx;
   }
   std::vector<ValueId> outputs;
   for (size_t i = 0; i < wanted.size(); ++i) {

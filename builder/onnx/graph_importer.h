@@ -72,6 +72,13 @@ class GraphImporter {
   void import_control(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
                       const std::string& layer);
   void import_if(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer);
+  struct Branch;
+  // A branch as a body of its own; nothing where something was refused.
+  std::optional<Branch> import_if_body(const onnx::GraphProto& proto, const onnx::NodeProto& node, Scope& scope,
+                                       const std::string& layer);
+  // The If whose branch `failing` cannot run at the profile's shapes becomes the other branch, which must be taken.
+  void import_only_branch(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer,
+                          const Branch& failing);
   void import_loop(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts, const std::string& layer);
   struct LoopBody;
   // False where something was refused.

@@ -12,6 +12,8 @@ from models import Bench, difference, flag, random_feeds, runtime
 
 # name -> (min, opt, max), and a function that makes a random shape between them
 RANGES = {
+    "ppocr_cls": ({"x": (1, 3, 48, 192)}, {"x": (1, 3, 48, 192)}, {"x": (8, 3, 48, 192)},
+                  lambda rng: {"x": (int(rng.integers(1, 9)), 3, 48, 192)}),
     "ppocrv4_rec": ({"x": (1, 3, 48, 32)}, {"x": (1, 3, 48, 320)}, {"x": (4, 3, 48, 960)},
                     lambda rng: {"x": (int(rng.integers(1, 5)), 3, 48, int(rng.integers(32, 961)))}),
     "ppocrv4_det": ({"x": (1, 3, 320, 320)}, {"x": (1, 3, 640, 640)}, {"x": (1, 3, 960, 960)},
@@ -19,6 +21,10 @@ RANGES = {
     "minilm_l3": tuple({"input_ids": dims, "attention_mask": dims} for dims in ((1, 8), (1, 128), (8, 256))) +
                  (lambda rng: dict.fromkeys(("input_ids", "attention_mask"),
                                             (int(rng.integers(1, 9)), int(rng.integers(8, 257)))),),
+    "nsnet2_16k": ({"input": (1, 1, 161)}, {"input": (1, 100, 161)}, {"input": (4, 400, 161)},
+                   lambda rng: {"input": (int(rng.integers(1, 5)), int(rng.integers(1, 401)), 161)}),
+    "magika": ({"bytes": (1, 2048)}, {"bytes": (1, 2048)}, {"bytes": (16, 2048)},
+               lambda rng: {"bytes": (int(rng.integers(1, 17)), 2048)}),
 }
 
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from models import SHAPES, Bench, flag
+from models import SHAPES, VALUES, Bench, flag
 
 MIB = 1 << 20
 
@@ -28,7 +28,7 @@ def overlaps(a, b):
 def main(build, models, name):
     bench = Bench(build, models)
     info = bench.scratch / "layers.json"
-    file = bench.build_engine(name, f"--shapes={flag(SHAPES[name])}", f"--exportLayerInfo={info}")
+    file = bench.build_engine(name, f"--shapes={flag(SHAPES[name], VALUES.get(name))}", f"--exportLayerInfo={info}")
     arena = json.loads(info.read_text())["Arena"][0]
     buffers, bound = arena["Buffers"], lower_bound(arena["Buffers"])
     assert not any(overlaps(a, b) for i, a in enumerate(buffers) for b in buffers[:i]), "live buffers overlap"

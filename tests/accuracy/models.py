@@ -20,25 +20,38 @@ SHAPES = {
     "squeezenet": {"data_0": (1, 3, 224, 224)},
     "ddddocr_det": {"images": (1, 3, 416, 416)},
     "minilm_l3": {"input_ids": (1, 128), "attention_mask": (1, 128)},
+    "minilm_l6_int8": dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (1, 128)),
+    "silero_vad": {"input": (1, 576), "state": (2, 1, 128), "sr": ()},
+    "nsnet2_16k": {"input": (1, 100, 161)},
     "magika": {"bytes": (1, 2048)},
     "basic_pitch": {"serving_default_input_2:0": (1, 43844, 1)},
 }
 
-
-def flag(shapes):
-    """name -> dims as a shape flag writes it."""
-    return ",".join(f"'{name}':" + "x".join(map(str, dims)) for name, dims in shapes.items())
+# name -> input name -> the value it has, where a model's meaning hangs on one
+VALUES = {"silero_vad": {"sr": 16000}}
 
 
-def random_feeds(engine, shapes, rng):
-    """Seeded inputs: normal floats, small integers, masks of ones whose rows end in padding."""
+def flag(shapes, values=None):
+    """name -> dims as a shape flag writes it; an input of `values` has its value in place of dims."""
+    def text(name, dims):
+        return str(values[name]) if values and name in values else "x".join(map(str, dims))
+    return ",".join(f"'{name}':{text(name, dims)}" for name, dims in shapes.items())
+
+
+def random_feeds(engine, shapes, rng, values=None):
+    """Seeded inputs: normal floats, small integers, masks of ones whose rows end in padding, token types 0 and 1, and `values` as
+    given."""
     feeds = {}
     for name, dims in shapes.items():
         dtype = engine.inputs[name]
-        if "mask" in name:
+        if values and name in values:
+            feeds[name] = np.full(dims, values[name], dtype)
+        elif "mask" in name:
             lengths = rng.integers(1, dims[1] + 1, dims[0])
             lengths[0] = dims[1]
             feeds[name] = (np.arange(dims[1])[None] < lengths[:, None]).astype(dtype)
+        elif "type" in name:
+            feeds[name] = rng.integers(0, 2, dims).astype(dtype)
         elif dtype.kind in "iu":
             feeds[name] = rng.integers(0, 250, dims).astype(dtype)
         else:

@@ -7,14 +7,14 @@ import sys
 
 import numpy as np
 
-from models import SHAPES, Bench, difference, flag, random_feeds, runtime
+from models import SHAPES, VALUES, Bench, difference, flag, random_feeds, runtime
 
 
 def main(build, models, name):
-    bench, shapes = Bench(build, models), SHAPES[name]
-    file = bench.build_engine(name, f"--shapes={flag(shapes)}")
+    bench, shapes, values = Bench(build, models), SHAPES[name], VALUES.get(name)
+    file = bench.build_engine(name, f"--shapes={flag(shapes, values)}")
     with bench.open(file, 1) as one, bench.open(file, 2) as two:
-        feeds = random_feeds(one, shapes, np.random.default_rng(0))
+        feeds = random_feeds(one, shapes, np.random.default_rng(0), values)
         got, also = one(feeds), two(feeds)
     worst = difference(got, runtime(bench.models / f"{name}.onnx")(feeds))
     same = all(got[output].tobytes() == also[output].tobytes() for output in got)

@@ -23,7 +23,7 @@ struct Case {
   bool expect_error = false;
   Stage error_stage = Stage::kRun;
   bool accept_refusal = false;
-  double rtol = 1e-3, atol = 1e-7;  // ONNX's own for backend tests
+  double rtol = 1e-3, atol = 1e-7;  // ONNX's own for backend tests; atol is infinite where any values are right
   std::vector<std::string> mention_any;
   std::vector<std::string> input_names;  // of input_K.pb; empty: the model's order
   std::map<std::string, builder::ShapeRange> profiles;
@@ -32,9 +32,6 @@ struct Case {
 // The case's relative tolerance for an output: at least two units in the last place of the 16-bit floats, which
 // rounding in another order costs (ONNX's own runner does the same for bf16).
 double rtol_of(const Case& one, DType output);
-
-// The absolute tolerance: infinite for random numbers, of which ONNX defines types and shapes only.
-double atol_of(const Case& one);
 
 // Every folder in `folder` that has a model.onnx, by name. Throws Error(kIo).
 std::vector<Case> find_cases(const std::filesystem::path& folder);

@@ -144,7 +144,7 @@ std::string whole_road(const Case& one, const std::filesystem::path& scratch) {
       }
       for (size_t i = 0; i < got.size(); ++i) {
         const std::string difference =
-            apps::compare(got[i], data[set].outputs[i], rtol_of(one, got[i].dtype), atol_of(one));
+            apps::compare(got[i], data[set].outputs[i], rtol_of(one, got[i].dtype), one.atol);
         if (!difference.empty()) {
           return fmt::format("data set {}, output '{}': {}", set, model.outputs()[i].name, difference);
         }

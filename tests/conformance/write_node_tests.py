@@ -4,10 +4,13 @@
     write_node_tests.py FOLDER
 
 FOLDER/<name>/{model.onnx, meta.json, test_data_set_N/input_K.pb, output_K.pb}. Takes seconds; does nothing when the
-folder was written by the same onnx version.
+folder was written by the same onnx version and list of exceptions: exceptions.json beside this script names the cases
+whose stored values are not the only right ones, each with its reason and what is compared instead.
 """
+import fnmatch
 import json
 import pathlib
+import shutil
 import sys
 import warnings
 
@@ -28,10 +31,17 @@ def to_bytes(value, type_proto):
     return numpy_helper.from_array(np.asarray(value), "").SerializeToString()
 
 
-def write_case(folder, case):
+EXCEPTIONS = pathlib.Path(__file__).with_name("exceptions.json")
+
+
+def write_case(folder, case, exceptions):
     folder.mkdir()
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
-    (folder / "meta.json").write_text(json.dumps({"rtol": case.rtol, "atol": case.atol}))
+    meta = {"rtol": case.rtol, "atol": case.atol}
+    for exception in exceptions:
+        if fnmatch.fnmatch(case.name, exception["cases"]):
+            meta |= {key: value for key, value in exception.items() if key != "cases"}
+    (folder / "meta.json").write_text(json.dumps(meta))
     graph = case.model.graph
     for number, (inputs, outputs) in enumerate(case.data_sets):
         data = folder / f"test_data_set_{number}"
@@ -43,19 +53,24 @@ def write_case(folder, case):
 
 def main(folder):
     folder = pathlib.Path(folder)
-    stamp = folder / "onnx_version"
-    if stamp.exists() and stamp.read_text() == onnx.__version__:
+    stamp, written_for = folder / "written_for", f"{onnx.__version__}\n{EXCEPTIONS.read_text()}"
+    if stamp.exists() and stamp.read_text() == written_for:
         return
+    if stamp.exists():
+        shutil.rmtree(folder)
     if folder.exists() and any(folder.iterdir()):
-        sys.exit(f"{folder} is not empty and was not written for onnx {onnx.__version__}: remove it first")
+        sys.exit(f"{folder} is not empty and was not written by this script: remove it first")
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     from onnx.backend.test.case.node import collect_testcases
 
-    cases = collect_testcases()
+    cases, exceptions = collect_testcases(), json.loads(EXCEPTIONS.read_text())
+    for exception in exceptions:
+        if not any(fnmatch.fnmatch(case.name, exception["cases"]) for case in cases):
+            sys.exit(f"{EXCEPTIONS}: no case is named {exception['cases']}")
     for case in cases:
-        write_case(folder / case.name, case)
-    stamp.write_text(onnx.__version__)
+        write_case(folder / case.name, case, exceptions)
+    stamp.write_text(written_for)
     print(f"{len(cases)} node tests of onnx {onnx.__version__} in {folder}")
 
 

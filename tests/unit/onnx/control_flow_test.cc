@@ -7,7 +7,9 @@
 namespace planwright::builder {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 ir::Tensor ints(const std::vector<int64_t>& dims, const std::vector<int64_t>& elements) {
   return tensor_of(DType::kI64, dims, elements);
@@ -45,6 +47,32 @@ TEST(ImportIf, BranchesOfTwoShapesAreRefused) {
       "else_branch = b () => (float[4] q) { q = Concat<axis = 0>(x, x) }> }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
   EXPECT_TRUE(failure.mentions("choice (If") && failure.mentions("fp32[2]") && failure.mentions("fp32[4]")) << failure;
+}
+
+constexpr const char* kOneBranchFits =
+    "(bool c, float[2] x) => (float[2] y) <float[3] w = {1, 2, 3}> { [choice] y = If(c) <then_branch = a () => "
+    "(float[2] p) { p = Abs(x) }, else_branch = b () => (float[2] q) { [odd] q = Add(x, w) }> }";
+
+TEST(ImportIf, ABranchThatCannotRunMustNotBeTaken) {
+  const ir::Graph graph = import_text(13, kOneBranchFits);
+  EXPECT_FALSE(has(graph, OpKind::kIf));
+  ASSERT_EQ(graph.warnings.size(), 1u);
+  EXPECT_THAT(graph.warnings[0], AllOf(HasSubstr("choice: else_branch cannot run"), HasSubstr("choice/odd")));
+  EXPECT_THAT(outputs_of(graph, {flag(true), floats({2}, {-1, 2})}), ElementsAre(ElementsAre(1, 2)));
+  try {
+    ir::interpret(graph, {flag(false), floats({2}, {-1, 2})});
+    ADD_FAILURE() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("choice"), HasSubstr("else_branch cannot run")));
+  }
+}
+
+TEST(ImportIf, TwoBranchesThatCannotRunAreAnError) {
+  std::string text = kOneBranchFits;
+  text.replace(text.find("p = Abs(x)"), 10, "p = Mul(x, w)");
+  const Failure failure = import_failure(13, text);
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("do not broadcast")) << failure;
 }
 
 TEST(ImportIf, WhatABranchCannotDoIsNamed) {
