@@ -19,7 +19,7 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv flatbuffers-comp
 wheels=(onnx==1.23.2 numpy pillow)
 if [ "$level" = test ]; then
   packages+=(clang libclang-rt-14-dev)
-  wheels+=(onnxruntime)
+  wheels+=(onnxruntime scikit-learn==1.9.1 skl2onnx==1.20.0 lightgbm==4.7.0 onnxmltools==1.16.0)
 fi
 
 missing=()
@@ -37,7 +37,7 @@ stamp="$deps/wheels.$level"
 if [ ! -x "$deps/python/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "${wheels[*]}" ]; then
   say "installing Python packages: ${wheels[*]}"
   [ -x "$deps/python/bin/python" ] || python3 -m venv "$deps/python"
-  "$deps/python/bin/pip" install --quiet --disable-pip-version-check "${wheels[@]}"
+  "$deps/python/bin/python" -m pip install --quiet --disable-pip-version-check "${wheels[@]}"
   printf '%s' "${wheels[*]}" > "$stamp"
 fi
 

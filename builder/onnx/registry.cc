@@ -32,6 +32,7 @@ std::unordered_map<std::string, ImportFunction> make_index() {
                                     ml_feature_importers(),
                                     ml_linear_importers(),
                                     ml_tree_importers(),
+                                    ml_vector_importers(),
                                     sampling_importers(),
                                     signal_importers(),
                                     random_importers(),

@@ -46,6 +46,7 @@ ImporterTable microsoft_low_bits_importers();
 ImporterTable ml_feature_importers();
 ImporterTable ml_linear_importers();
 ImporterTable ml_tree_importers();
+ImporterTable ml_vector_importers();
 ImporterTable sampling_importers();
 ImporterTable signal_importers();
 ImporterTable random_importers();

@@ -61,6 +61,15 @@ def tree_cases():
     whole = uniform(5, FEATURES, low=-2, high=3, dtype=np.int64)
     yield ("TreeEnsembleRegressor", [whole], [f], forest(rng, 3, 3, "target", [0]) | {"n_targets": 1},
            [whole.astype(f)])  # ONNX Runtime takes floats only
+    # One of 1, 3 and 40: a chain of equalities that share what is behind yes.
+    x = np.array([[value, 0, 0, 0] for value in (0, 1, 2, 3, 40, -1, 2.5, np.nan)], f)
+    for missing in (0, 1):
+        yield ("TreeEnsembleRegressor", [x], [f],
+               {"n_targets": 1, "nodes_treeids": [0] * 5, "nodes_nodeids": list(range(5)), "nodes_featureids": [0] * 5,
+                "nodes_modes": ["BRANCH_EQ"] * 3 + ["LEAF"] * 2, "nodes_values": [1.0, 3.0, 40.0, 0.0, 0.0],
+                "nodes_truenodeids": [4, 4, 4, 0, 0], "nodes_falsenodeids": [1, 2, 3, 0, 0],
+                "nodes_missing_value_tracks_true": [missing] * 3 + [0, 0], "target_treeids": [0, 0],
+                "target_nodeids": [3, 4], "target_ids": [0, 0], "target_weights": [1.0, 2.0]})
     outputs = [np.int64, f]
     for post in POST_TRANSFORMS:
         yield ("TreeEnsembleClassifier", [rows()], outputs,
@@ -108,7 +117,16 @@ def linear_cases():
         yield ("SVMClassifier", [x], outputs,
                machine | {"classlabels_ints": [1, 2], "vectors_per_class": [2, 3], "support_vectors": numbers(20),
                           "coefficients": numbers(5), "rho": numbers(1), "prob_a": [-1.5], "prob_b": [0.1]})
-    yield "SVMRegressor", [x], [f], {"coefficients": numbers(4), "rho": [0.2], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3, "n_supports": 0}
+    for count in (3, 5):
+        pairs = count * (count - 1) // 2
+        yield ("SVMClassifier", [x], outputs,
+               {"kernel_type": "RBF", "kernel_params": [0.3, 0.1, 2.0], "classlabels_ints": list(range(count)),
+                "vectors_per_class": [2] * count, "support_vectors": numbers(2 * count * FEATURES),
+                "coefficients": numbers(2 * count * (count - 1)), "rho": numbers(pairs),
+                "prob_a": [-abs(value) for value in numbers(pairs)], "prob_b": numbers(pairs)})
+    yield ("SVMRegressor", [x], [f],
+           {"coefficients": numbers(4), "rho": [0.2], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3,
+            "n_supports": 0})
 
 
 def feature_cases():
@@ -151,4 +169,5 @@ def dynamic_cases():
 TOLERANCES = {"SVMClassifier": 5e-3}
 
 if __name__ == "__main__":
-    sys.exit(run_cases("ai.onnx.ml", (tree_cases, linear_cases, feature_cases, dynamic_cases), sys.argv[1], sys.argv[2:], TOLERANCES))
+    families = tree_cases, linear_cases, feature_cases, dynamic_cases
+    sys.exit(run_cases("ai.onnx.ml", families, sys.argv[1], sys.argv[2:], TOLERANCES))

@@ -88,10 +88,33 @@ int64_t constant_columns(const NodeContext& node, ValueId rows) {
   return columns.constant();
 }
 
+ValueId numbers_of(NodeContext& node, DType dtype, const std::vector<double>& values) {
+  ir::Bytes data;
+  data.reserve(values.size() * size_of(dtype));
+  for (const double value : values) {
+    const ir::Bytes bytes = element_bytes(dtype, value);
+    data.insert(data.end(), bytes.begin(), bytes.end());
+  }
+  return node.constant(dtype, {static_cast<int64_t>(values.size())}, std::move(data));
+}
+
 ValueId floats(NodeContext& node, const std::vector<float>& values, std::vector<int64_t> dims) {
   ir::Bytes data(values.size() * sizeof(float));
   if (!values.empty()) std::memcpy(data.data(), values.data(), data.size());
   return node.constant(DType::kF32, dims, std::move(data));
+}
+
+ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficients, int64_t outputs,
+               const std::vector<float>& intercepts) {
+  const int64_t features = constant_columns(node, x);
+  node.require(outputs >= 1 && outputs < (1 << 24) && features >= 1 &&
+                   static_cast<int64_t>(coefficients.size()) == outputs * features,
+               fmt::format("{} coefficients for {} outputs of {} features", coefficients.size(), outputs, features));
+  const ValueId product = node.matmul(x, node.swap_last_axes(floats(node, coefficients, {outputs, features})));
+  if (intercepts.empty()) return product;
+  node.require(static_cast<int64_t>(intercepts.size()) == outputs,
+               fmt::format("{} intercepts for {} outputs", intercepts.size(), outputs));
+  return node.binary(PwOp::kAdd, product, floats(node, intercepts, {outputs}));
 }
 
 std::vector<int64_t> class_labels(const NodeContext& node, const char* attribute) {

@@ -27,7 +27,13 @@ ValueId with_second_score(NodeContext& node, ValueId score, SecondScore second, 
 ValueId rows_of(NodeContext& node, int input, DType to);
 int64_t constant_columns(const NodeContext& node, ValueId rows);
 
+// Constants.
+ValueId numbers_of(NodeContext& node, DType dtype, const std::vector<double>& values);  // [values]
 ValueId floats(NodeContext& node, const std::vector<float>& values, std::vector<int64_t> dims);
+
+// Rows of x times the transposed coefficients, [outputs, features], plus one number an output.
+ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficients, int64_t outputs,
+               const std::vector<float>& intercepts);
 
 // The integer labels of a classifier; refuses strings. Sets output 0 to labels[index], index int64 [N].
 std::vector<int64_t> class_labels(const NodeContext& node, const char* attribute);

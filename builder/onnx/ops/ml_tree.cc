@@ -3,114 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "builder/onnx/ops/common.h"
+#include "builder/onnx/ops/forest.h"
 #include "builder/onnx/ops/ml.h"
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
 namespace {
-
-// ---- The forest, as both forms of the operators give it
-
-struct TreeNode {
-  TreeMode mode = TreeMode::kLeaf;
-  int64_t feature = 0;
-  int64_t yes = 0, no = 0;     // nodes
-  int64_t begin = 0, end = 0;  // a leaf's votes, a set's members; begin is also the split
-  bool missing_is_yes = false;
-};
-
-struct Forest {
-  std::vector<int64_t> roots;
-  std::vector<TreeNode> nodes;
-  std::vector<double> splits, members;
-  std::vector<int64_t> votes;  // each vote's target
-  std::vector<double> weights;
-  DType dtype = DType::kF32;  // of splits, members and weights
-  int64_t targets = 1;
-  TreeAggregate aggregate = TreeAggregate::kSum;
-};
-
-// Nodes in the order in which every link leads on. Links may meet in a leaf, which is copied; a node of two links is
-// refused, and so is a circle.
-void order_nodes(const NodeContext& node, Forest& forest) {
-  struct Visit {
-    int64_t at, parent;  // in the old order, in the new one; -1: a root
-    bool is_yes;
-  };
-  const auto count = static_cast<int64_t>(forest.nodes.size());
-  std::vector<bool> seen(forest.nodes.size());
-  std::vector<TreeNode> ordered;
-  for (int64_t& root : forest.roots) {
-    std::vector<Visit> open{{root, -1, false}};
-    root = static_cast<int64_t>(ordered.size());
-    while (!open.empty()) {
-      const Visit visit = open.back();
-      open.pop_back();
-      node.require(visit.at >= 0 && visit.at < count, fmt::format("a link leads to node {} of {}", visit.at, count));
-      const auto at = static_cast<size_t>(visit.at);
-      const auto placed = static_cast<int64_t>(ordered.size());
-      const TreeNode here = ordered.emplace_back(forest.nodes[at]);
-      if (visit.parent >= 0) {
-        TreeNode& parent = ordered[static_cast<size_t>(visit.parent)];
-        (visit.is_yes ? parent.yes : parent.no) = placed;
-      }
-      if (here.mode == TreeMode::kLeaf) continue;
-      node.require(!seen[at], "two links lead to one node of a tree");
-      seen[at] = true;
-      open.push_back({here.no, placed, false});
-      open.push_back({here.yes, placed, true});
-    }
-  }
-  forest.nodes = std::move(ordered);
-}
-
-ValueId numbers(NodeContext& node, DType dtype, const std::vector<double>& values) {
-  ir::Bytes data;
-  data.reserve(values.size() * size_of(dtype));
-  for (const double value : values) {
-    const ir::Bytes bytes = element_bytes(dtype, value);
-    data.insert(data.end(), bytes.begin(), bytes.end());
-  }
-  return node.constant(dtype, {static_cast<int64_t>(values.size())}, std::move(data));
-}
-
-// The forest's scores of the node's input: [N, targets].
-ValueId emit_forest(NodeContext& node, Forest forest) {
-  order_nodes(node, forest);
-  const ValueId x = node.in(0);
-  node.require(node.rank(x) == 1 || node.rank(x) == 2, fmt::format("its input has {} axes, not 1 or 2", node.rank(x)));
-  const ValueId rows = node.rank(x) == 1 ? node.unsqueeze(x, 0) : x;
-  const int64_t columns = constant_columns(node, rows);
-  std::vector<int64_t> table;
-  table.reserve(forest.nodes.size() * kTreeNodeColumns);
-  for (const TreeNode& row : forest.nodes) {
-    node.require(row.mode == TreeMode::kLeaf || (row.feature >= 0 && row.feature < columns),
-                 fmt::format("a node asks for feature {} of {}", row.feature, columns));
-    table.insert(table.end(), {static_cast<int64_t>(row.mode), row.feature, row.yes, row.no, row.begin, row.end,
-                               row.missing_is_yes ? 1 : 0});
-  }
-  for (const int64_t vote : forest.votes) {
-    node.require(vote >= 0 && vote < forest.targets,
-                 fmt::format("a leaf votes for target {} of {}", vote, forest.targets));
-  }
-  TreeEnsembleParams params;
-  params.aggregate = forest.aggregate;
-  params.targets = static_cast<int32_t>(forest.targets);
-  const ValueId nodes = node.reshape(node.ints(table), {static_cast<int64_t>(forest.nodes.size()), kTreeNodeColumns});
-  Operation operation{OpKind::kTreeEnsemble,
-                      params,
-                      {rows, node.ints(forest.roots), nodes, numbers(node, forest.dtype, forest.splits),
-                       numbers(node, forest.dtype, forest.members), node.ints(forest.votes),
-                       numbers(node, forest.dtype, forest.weights)}};
-  operation.results[0].dtype = forest.dtype;
-  return node.emit_one(std::move(operation));
-}
 
 // ---- Attributes
 
@@ -221,7 +124,7 @@ std::vector<double> base_values(const NodeContext& node, int64_t targets) {
 }
 
 ValueId add_base(NodeContext& node, ValueId scores, const std::vector<double>& base) {
-  return base.empty() ? scores : node.binary(PwOp::kAdd, scores, numbers(node, node.dtype(scores), base));
+  return base.empty() ? scores : node.binary(PwOp::kAdd, scores, numbers_of(node, node.dtype(scores), base));
 }
 
 // ---- The operators
