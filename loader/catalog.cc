@@ -49,7 +49,7 @@ int32_t index_input(OpKind op) {
     case OpKind::kScatterND:
     case OpKind::kReverseSequence: return 1;
     case OpKind::kRoiAlign: return 2;
-    case OpKind::kRnn: return 4;  // sequence lengths
+    case OpKind::kRnn: return 3;  // sequence lengths
     default: return -1;
   }
 }

@@ -175,7 +175,7 @@ void fill_operand(const StepSpec& spec, int index, const TensorView& view, uint6
       }
       break;
     case OpKind::kRnn:
-      if (index == 4)
+      if (index == 3)
         return fill_with(view, static_cast<double>(dims_of_input(0)[params_of<RnnParams>(spec).batch_first]));
       break;
     case OpKind::kRange: return fill_with(view, index);  // start 0, delta 1

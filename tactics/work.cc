@@ -43,8 +43,8 @@ double core_work_of(const StepSpec& spec) {
     case OpKind::kLrn: return output * params_of<LrnParams>(spec).size;
     case OpKind::kTopK: return count_of(input(0)) * 16;
     case OpKind::kRnn:
-      // At every time step, each row of the batch multiplies its input and its state by all of W and R.
-      return 2 * static_cast<double>(input(0).dims[0] * input(0).dims[1]) * (count_of(input(1)) + count_of(input(2)));
+      // At every time step, each row of the batch multiplies its state by all of R.
+      return 2 * static_cast<double>(input(0).dims[0] * input(0).dims[1]) * count_of(input(1));
     default: return 0;
   }
 }

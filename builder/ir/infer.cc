@@ -297,10 +297,11 @@ class Inference {
 
   Dims rnn() const {
     const auto& params = node_.as<RnnParams>();
-    require(dims(0).size() == 3, "the input must have 3 axes");
+    for (const int input : {0, 1}) require_exact_rank(input, 3);
     const bool batch_first = params.batch_first != 0;
     const Dim steps = dims(0)[batch_first ? 1 : 0], batch = dims(0)[batch_first ? 0 : 1];
     const Dim directions = params.directions, hidden = params.hidden;
+    match(dims(0)[2], directions * dims(1)[1], "the gates and the weights of the state");
     const Shape sequence =
         batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
     const Shape state = batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};

@@ -49,7 +49,7 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"ReverseSequence", {2, 2, 1, 1}, sizeof(ReverseSequenceParams)},
     {"Fill", {0, 0, 1, 1}, sizeof(FillParams)},
     {"Range", {2, 2, 1, 1}, kNoParams},
-    {"Rnn", {3, 8, 1, 3}, sizeof(RnnParams)},
+    {"Rnn", {2, 7, 1, 3}, sizeof(RnnParams)},
     {"ShapeValues", {0, 0, 1, 1}, sizeof(ShapeValuesParams)},
     {"TreeEnsemble", {7, 7, 1, 1}, sizeof(TreeEnsembleParams)},
     {"GridSample", {2, 2, 1, 1}, sizeof(GridSampleParams)},

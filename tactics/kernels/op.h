@@ -58,7 +58,10 @@ enum class OpKind : uint8_t {
   kRange,  // start delta -> Y[n] (both scalars of Y's type)
 
   // ---- Recurrent.
-  kRnn,  // X W R (bias) (sequence_lens) (initial_h) (initial_c) (peephole) -> Y (, Y_h, Y_c)
+  // What the input gives each gate (X W^T and every bias that may be added ahead) is computed before, for all times at
+  // once: G[times, batch, directions * gates * hidden]. The bias, [directions, hidden], is the one that the reset gate
+  // of a GRU multiplies (linear_before_reset).
+  kRnn,  // G R (bias) (sequence_lens) (initial_h) (initial_c) (peephole) -> Y (, Y_h, Y_c)
 
   // ---- Sources, continued.
   kShapeValues,  // -> Y: int64[count] or a scalar, the step's scalars: shape arithmetic that the model uses as data

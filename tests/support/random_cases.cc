@@ -515,7 +515,7 @@ KernelCase rnn(Maker& make) {
   params.input_forget = make.flag();
   params.clip = make.chance(3) ? 1.0f : 0.0f;
   for (RnnActivation& activation : params.activations) activation = static_cast<RnnActivation>(make.between(0, 10));
-  const int64_t d = params.directions, h = params.hidden, t = make.dim(), n = make.dim(), in = make.dim();
+  const int64_t d = params.directions, h = params.hidden, t = make.dim(), n = make.dim();
   const int64_t rows = h * (params.kind == RnnKind::kLstm ? 4 : params.kind == RnnKind::kGru ? 3 : 1);
   const bool first = params.batch_first != 0;
   const Dims state = first ? Dims{n, d, h} : Dims{d, n, h};
@@ -523,10 +523,11 @@ KernelCase rnn(Maker& make) {
   const auto optional = [&](const TestTensor& tensor) { return make.chance(2) ? TestTensor() : tensor; };
   TestTensor lengths = make.indices({n}, t + 1);
   lengths.map([](double length) { return length < 0 ? -length : length; });
+  const bool has_bias = params.kind == RnnKind::kGru && params.linear_before_reset != 0;
   return KernelCase::of(OpKind::kRnn,
-                        {make.tensor(type, first ? Dims{n, t, in} : Dims{t, n, in}), make.tensor(type, {d, rows, in}),
-                         make.tensor(type, {d, rows, h}), optional(make.tensor(type, {d, 2 * rows})), optional(lengths),
-                         optional(make.tensor(type, state)), optional(make.tensor(type, state)),
+                        {make.tensor(type, first ? Dims{n, t, d * rows} : Dims{t, n, d * rows}),
+                         make.tensor(type, {d, rows, h}), has_bias ? optional(make.tensor(type, {d, h})) : TestTensor(),
+                         optional(lengths), optional(make.tensor(type, state)), optional(make.tensor(type, state)),
                          optional(make.tensor(type, {d, 3 * h}))},
                         {optional(make.output(type, first ? Dims{n, t, d, h} : Dims{t, d, n, h})),
                          optional(make.output(type, state)), optional(make.output(type, state))})

@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM.
+// RNN, GRU and LSTM: one product gives the gates of all times their input's part, the core operator does what depends
+// on the state.
 #include <fmt/format.h>
 
 #include "builder/onnx/ops/common.h"
@@ -59,6 +60,42 @@ void read_activations(const NodeContext& node, std::vector<std::string> names, R
   }
 }
 
+// The inputs of ONNX's operators.
+enum Input { kX = 0, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeephole, kInputs };
+
+// What the core operator wants of X, W and the bias: see OpKind::kRnn.
+struct InputPart {
+  ValueId gates, bias;
+};
+InputPart input_part(NodeContext& node, const RnnParams& params) {
+  const Dim directions = params.directions, hidden = params.hidden, rows = node.in_dims(kR)[1];
+  const ValueId w = node.reshape(node.in(kW), {directions * rows, node.in_dims(kX)[2]});
+  // The sums of short types stay in fp32, as they would inside the operator.
+  const DType type = node.in_type(kX) == DType::kF64 ? DType::kF64 : DType::kF32;
+  Operation product{OpKind::kMatMul, NoParams{}, {node.in(kX), node.swap_last_axes(w)}};
+  product.results[0].dtype = type;
+  if (node.in_type(kX) != type) {
+    ProgramBuilder program;
+    program.store(program.accumulator(), type);
+    product.program = program.instructions();
+  }
+  const ValueId gates = node.emit_one(std::move(product));
+  if (!node.has(kBias)) return {gates, ir::kNone};
+
+  node.require(node.in_rank(kBias) == 2, "its bias must have two axes");
+  node.guard_equal(node.in_dims(kBias)[0], directions, "biases for each direction");
+  node.guard_equal(node.in_dims(kBias)[1], rows + rows, "the biases of its gates");
+  const ValueId bias = node.cast(node.in(kBias), type);
+  const auto part = [&](Dim begin, Dim length) { return node.slice(bias, 1, begin, length); };
+  // Biases of the input come first, then those of the state. The reset gate of a GRU may multiply its last one.
+  const bool is_reset = params.kind == RnnKind::kGru && params.linear_before_reset != 0;
+  const Dim before = is_reset ? hidden + hidden : rows;
+  ValueId sum = node.binary(PwOp::kAdd, part(0, before), part(rows, before));
+  if (is_reset) sum = node.concat({sum, part(before, hidden)}, 1);
+  return {node.binary(PwOp::kAdd, gates, node.reshape(sum, {directions * rows})),
+          is_reset ? part(rows + before, hidden) : ir::kNone};
+}
+
 void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activations, int64_t gates) {
   RnnParams params;
   params.kind = kind;
@@ -71,25 +108,28 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   params.linear_before_reset = node.get_int("linear_before_reset", 0) != 0 ? 1 : 0;
   params.input_forget = node.get_int("input_forget", 0) != 0 ? 1 : 0;
   params.clip = node.get_float("clip", 0);
-  for (const int i : {0, 1, 2}) node.require(node.in_rank(i) == 3, fmt::format("input {} must have three axes", i));
-  const Dim hidden = node.in_dims(2)[2];
+  for (const int i : {kX, kW, kR}) node.require(node.in_rank(i) == 3, fmt::format("input {} must have three axes", i));
+  const Dim hidden = node.in_dims(kR)[2];
   if (!hidden.is_constant()) node.unsupported("the size of its state is not a constant");
   node.require(node.get_int("hidden_size", hidden.constant()) == hidden.constant(),
                fmt::format("hidden_size {} is unlike its weights {}", node.get_int("hidden_size"),
-                           ir::to_string(node.in_dims(2))));
+                           ir::to_string(node.in_dims(kR))));
   params.hidden = static_cast<int32_t>(hidden.constant());
-  node.guard_equal(node.in_dims(1)[0], params.directions, "weights for each direction");
-  node.guard_equal(node.in_dims(2)[0], params.directions, "weights for each direction");
-  node.guard_equal(node.in_dims(1)[1], gates * params.hidden, "the weights of its gates");
-  node.guard_equal(node.in_dims(2)[1], gates * params.hidden, "the weights of its gates");
-  node.guard_equal(node.in_dims(1)[2], node.in_dims(0)[2], "its weights and its input");
+  node.guard_equal(node.in_dims(kW)[0], params.directions, "weights for each direction");
+  node.guard_equal(node.in_dims(kR)[0], params.directions, "weights for each direction");
+  node.guard_equal(node.in_dims(kW)[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(node.in_dims(kR)[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(node.in_dims(kW)[2], node.in_dims(kX)[2], "its weights and its input");
   read_activations(node, std::move(activations), params);
 
-  Operation operation{OpKind::kRnn, params, node.ins()};
+  const InputPart part = input_part(node, params);
+  Operation operation{OpKind::kRnn, params, {part.gates, node.in(kR), part.bias}};
+  for (int i = kLengths; i < kInputs; ++i) operation.inputs.push_back(node.has(i) ? node.in(i) : ir::kNone);
+  while (operation.inputs.back() == ir::kNone) operation.inputs.pop_back();
   const int outputs = kind == RnnKind::kLstm ? 3 : 2;
   operation.results.assign(static_cast<size_t>(outputs), Result{});
   for (int i = 0; i < outputs; ++i) {
-    operation.results[static_cast<size_t>(i)].dtype = node.in_type(0);
+    operation.results[static_cast<size_t>(i)].dtype = node.in_type(kX);
     // The core operator always writes the whole sequence.
     operation.results[static_cast<size_t>(i)].wanted = i == 0 || node.wants(i);
   }

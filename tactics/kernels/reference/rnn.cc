@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM, as the ONNX operators define them. Each sequence of each direction is one task; states stay in
-// double from step to step.
+// RNN, GRU and LSTM, as the ONNX operators define them but for the input's part of the gates, which comes computed.
+// Each sequence of each direction is one task; states stay in double from step to step.
 #include <math.h>
 
 #include "tactics/kernels/reference/dot.h"
@@ -9,7 +9,7 @@
 namespace planwright::reference {
 namespace {
 
-enum Input { kX = 0, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeephole };
+enum Input { kGates = 0, kR, kBias, kLengths, kInitialH, kInitialC, kPeephole };
 enum Output { kY = 0, kLastH, kLastC };
 
 int gates_of(RnnKind kind) { return kind == RnnKind::kLstm ? 4 : kind == RnnKind::kGru ? 3 : 1; }
@@ -55,7 +55,7 @@ class Sequence {
 
   void run() {
     const bool backwards = params_.directions == 2 ? direction_ == 1 : params_.reverse != 0;
-    const int64_t times = args_.inputs[kX].dims[params_.batch_first != 0 ? 1 : 0];
+    const int64_t times = args_.inputs[kGates].dims[params_.batch_first != 0 ? 1 : 0];
     const TensorView* lengths = input(args_, kLengths);
     const int64_t length = lengths != nullptr ? load<int64_t>(*lengths, batch_ * lengths->strides[0]) : times;
     load_state(kInitialH, h_);
@@ -107,36 +107,31 @@ class Sequence {
     for (int64_t i = 0; i < hidden_; ++i) store(*y, offset + i * y->strides[3], from != nullptr ? from[i] : 0.0);
   }
 
-  // Row `row` of X_t W^T, and of h R^T.
+  // What the input gives row `row` of the gates, and what the state does: h R^T.
   double from_input(int64_t time, int64_t row) const {
-    const TensorView &x = args_.inputs[kX], &w = args_.inputs[kW];
+    const TensorView& gates = args_.inputs[kGates];
     const bool first = params_.batch_first != 0;
-    const int64_t at = time * x.strides[first ? 1 : 0] + batch_ * x.strides[first ? 0 : 1];
-    return dot(Run{x, at, x.strides[2]}, weights(w, row), x.dims[2], 0.0);
+    const int64_t at = time * gates.strides[first ? 1 : 0] + batch_ * gates.strides[first ? 0 : 1];
+    const int64_t column = direction_ * gates_of(params_.kind) * hidden_ + row;
+    return load<double>(gates, at + column * gates.strides[2]);
   }
   double from_state(const double* state, int64_t row) const {
     TensorView view;
     view.dtype = DType::kF64;
     view.data = const_cast<double*>(state);
-    return dot(Run{view, 0, 1}, weights(args_.inputs[kR], row), hidden_, 0.0);
+    const TensorView& r = args_.inputs[kR];
+    const Run weights = {r, direction_ * r.strides[0] + row * r.strides[1], r.strides[2]};
+    return dot(Run{view, 0, 1}, weights, hidden_, 0.0);
   }
-  Run weights(const TensorView& matrix, int64_t row) const {
-    return {matrix, direction_ * matrix.strides[0] + row * matrix.strides[1], matrix.strides[2]};
-  }
-  // Biases of the input come first, then those of the state.
-  double bias(int64_t row, bool of_state) const {
+  double bias(int64_t unit) const {
     const TensorView* b = input(args_, kBias);
-    if (b == nullptr) return 0;
-    const int64_t column = row + (of_state ? gates_of(params_.kind) * hidden_ : 0);
-    return load<double>(*b, direction_ * b->strides[0] + column * b->strides[1]);
+    return b != nullptr ? load<double>(*b, direction_ * b->strides[0] + unit * b->strides[1]) : 0.0;
   }
   double peephole(int64_t column) const {
     const TensorView* p = input(args_, kPeephole);
     return p != nullptr ? load<double>(*p, direction_ * p->strides[0] + column * p->strides[1]) : 0.0;
   }
-  double gate(int64_t time, int64_t row) const {
-    return from_input(time, row) + from_state(h_, row) + bias(row, false) + bias(row, true);
-  }
+  double gate(int64_t time, int64_t row) const { return from_input(time, row) + from_state(h_, row); }
 
   void step_rnn(int64_t time) {
     for (int64_t i = 0; i < hidden_; ++i) gates_[i] = activation(0, gate(time, i));
@@ -153,9 +148,9 @@ class Sequence {
     }
     for (int64_t i = 0; i < hidden_; ++i) {
       const int64_t row = 2 * hidden_ + i;
-      const double of_state = params_.linear_before_reset != 0 ? r[i] * (from_state(h_, row) + bias(row, true))
-                                                               : from_state(gated_h_, row) + bias(row, true);
-      candidate[i] = activation(1, from_input(time, row) + bias(row, false) + of_state);
+      const double of_state =
+          params_.linear_before_reset != 0 ? r[i] * (from_state(h_, row) + bias(i)) : from_state(gated_h_, row);
+      candidate[i] = activation(1, from_input(time, row) + of_state);
     }
     for (int64_t i = 0; i < hidden_; ++i) h_[i] = (1 - z[i]) * candidate[i] + z[i] * h_[i];
   }
@@ -206,18 +201,23 @@ Status validate_rnn(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(validate_common(args));
   const auto& params = args.params_as<RnnParams>();
   PW_RETURN_IF_ERROR(validate_params(params));
-  const TensorView& x = args.inputs[kX];
-  PW_REQUIRE(x.rank == 3, "Rnn: the input has rank %d, not 3", x.rank);
+  const TensorView& gates = args.inputs[kGates];
+  PW_REQUIRE(gates.rank == 3, "Rnn: the gates have rank %d, not 3", gates.rank);
   const bool first = params.batch_first != 0;
   const int64_t directions = params.directions, hidden = params.hidden, rows = gates_of(params.kind) * hidden;
-  const int64_t times = x.dims[first ? 1 : 0], batch = x.dims[first ? 0 : 1];
+  const int64_t times = gates.dims[first ? 1 : 0], batch = gates.dims[first ? 0 : 1];
   const int64_t state[3] = {first ? batch : directions, first ? directions : batch, hidden};
+  PW_REQUIRE(gates.dims[2] == directions * rows, "Rnn: %ld gates, not %ld", gates.dims[2], directions * rows);
+  PW_REQUIRE(input(args, kBias) == nullptr || (params.kind == RnnKind::kGru && params.linear_before_reset != 0),
+             "Rnn: a bias of the state, but no reset gate that multiplies it");
   const struct {
     int index, rank;
     int64_t dims[3];
-  } expected[] = {{kW, 3, {directions, rows, x.dims[2]}},       {kR, 3, {directions, rows, hidden}},
-                  {kBias, 2, {directions, 2 * rows}},           {kLengths, 1, {batch}},
-                  {kInitialH, 3, {state[0], state[1], hidden}}, {kInitialC, 3, {state[0], state[1], hidden}},
+  } expected[] = {{kR, 3, {directions, rows, hidden}},
+                  {kBias, 2, {directions, hidden}},
+                  {kLengths, 1, {batch}},
+                  {kInitialH, 3, {state[0], state[1], hidden}},
+                  {kInitialC, 3, {state[0], state[1], hidden}},
                   {kPeephole, 2, {directions, 3 * hidden}}};
   for (const auto& e : expected) {
     const TensorView* view = input(args, e.index);
@@ -226,7 +226,7 @@ Status validate_rnn(const KernelArgs& args) {
     PW_REQUIRE(e.index == kLengths ? view->dtype == DType::kI32 || view->dtype == DType::kI64 : is_float(view->dtype),
                "Rnn: input %d cannot be %s", e.index, name_of(view->dtype));
   }
-  PW_REQUIRE(is_float(x.dtype), "Rnn: the input is %s, not a float", name_of(x.dtype));
+  PW_REQUIRE(is_float(gates.dtype), "Rnn: the gates are %s, not floats", name_of(gates.dtype));
   const int64_t y[4] = {first ? batch : times, first ? times : directions, first ? directions : batch, hidden};
   for (int i = 0; i < args.output_count; ++i) {
     if (args.outputs[i].absent) continue;
@@ -246,7 +246,8 @@ size_t rnn_scratch(const KernelArgs& args) {
 Status run_rnn(const KernelArgs& args) {
   const auto& params = args.params_as<RnnParams>();
   const bool first = params.batch_first != 0;
-  const int64_t times = args.inputs[kX].dims[first ? 1 : 0], batch = args.inputs[kX].dims[first ? 0 : 1];
+  const TensorView& gates = args.inputs[kGates];
+  const int64_t times = gates.dims[first ? 1 : 0], batch = gates.dims[first ? 0 : 1];
   if (const TensorView* lengths = input(args, kLengths)) {
     for (int64_t i = 0; i < batch; ++i) {
       const int64_t length = load<int64_t>(*lengths, i * lengths->strides[0]);

@@ -124,8 +124,8 @@ TEST_F(InferTest, Recurrent) {
   RnnParams params;
   params.hidden = 20;
   params.directions = 2;
-  const ValueId x = input("x", {h_, n_, 10}), w = input("w", {2, 80, 10}), r = input("r", {2, 80, 20});
-  EXPECT_EQ(infer(OpKind::kRnn, {x, w, r}, params, 3), "[h, 2, n, 20][2, n, 20][2, n, 20]");
+  const ValueId gates = input("gates", {h_, n_, 160}), r = input("r", {2, 80, 20});
+  EXPECT_EQ(infer(OpKind::kRnn, {gates, r}, params, 3), "[h, 2, n, 20][2, n, 20][2, n, 20]");
 }
 
 TEST_F(InferTest, ForestsAndRegions) {

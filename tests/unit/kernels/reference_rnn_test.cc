@@ -48,20 +48,19 @@ RnnParams usual(RnnKind kind, int hidden, int directions = 1) {
   return params;
 }
 
-TEST(ReferenceRnn, PlainCellAddsInputStateAndBothBiases) {
-  // h = 2x + 3h + 10 + 100.
-  KernelCase c = KernelCase::of(OpKind::kRnn,
-                                {f32({2, 1, 1}, {1, 2}), f32({1, 1, 1}, {2}), f32({1, 1, 1}, {3}),
-                                 f32({1, 2}, {10, 100}), TestTensor(), f32({1, 1, 1}, {5})},
-                                {TestTensor(DType::kF32, {2, 1, 1, 1}), TestTensor(DType::kF32, {1, 1, 1})});
+TEST(ReferenceRnn, PlainCellAddsInputAndState) {
+  // h = gate + 3h.
+  KernelCase c = KernelCase::of(
+      OpKind::kRnn, {f32({2, 1, 1}, {112, 114}), f32({1, 1, 1}, {3}), TestTensor(), TestTensor(), f32({1, 1, 1}, {5})},
+      {TestTensor(DType::kF32, {2, 1, 1, 1}), TestTensor(DType::kF32, {1, 1, 1})});
   run(c.with(linear(RnnKind::kRnn)));
-  const double first = 2 + 15 + 110, second = 4 + 3 * first + 110;
+  const double first = 112 + 15, second = 114 + 3 * first;
   expect_elements(c.outputs[0], {first, second});
   expect_elements(c.outputs[1], {second});
 }
 
 TEST(ReferenceRnn, ClipBoundsWhatGoesIntoActivations) {
-  KernelCase c = KernelCase::of(OpKind::kRnn, {f32({2, 1, 1}, {9, -9}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {0})},
+  KernelCase c = KernelCase::of(OpKind::kRnn, {f32({2, 1, 1}, {9, -9}), f32({1, 1, 1}, {0})},
                                 {TestTensor(DType::kF32, {2, 1, 1, 1})});
   RnnParams params = linear(RnnKind::kRnn);
   params.clip = 2;
@@ -70,25 +69,25 @@ TEST(ReferenceRnn, ClipBoundsWhatGoesIntoActivations) {
 }
 
 TEST(ReferenceRnn, GruGatesInOrderUpdateResetHidden) {
-  // z = 0.5 and r = 0.25 by bias alone; the candidate is x + R_h (r h) or x + r (R_h h).
-  KernelCase c = KernelCase::of(OpKind::kRnn,
-                                {f32({1, 1, 1}, {1}), f32({1, 3, 1}, {0, 0, 1}), f32({1, 3, 1}, {0, 0, 2}),
-                                 f32({1, 6}, {0.5, 0.25, 0, 0, 0, 8}), TestTensor(), f32({1, 1, 1}, {4})},
-                                {TestTensor(DType::kF32, {1, 1, 1, 1})});
+  // z = 0.5 and r = 0.25 whatever the state; the candidate is 1 + R_h (r h) or 1 + r (R_h h + bias).
+  KernelCase c = KernelCase::of(
+      OpKind::kRnn,
+      {f32({1, 1, 3}, {0.5, 0.25, 1}), f32({1, 3, 1}, {0, 0, 2}), TestTensor(), TestTensor(), f32({1, 1, 1}, {4})},
+      {TestTensor(DType::kF32, {1, 1, 1, 1})});
   RnnParams params = linear(RnnKind::kGru);
   run(c.with(params));
-  expect_elements(c.outputs[0], {0.5 * (1 + 2 * (0.25 * 4) + 8) + 0.5 * 4});
+  expect_elements(c.outputs[0], {0.5 * (1 + 2 * (0.25 * 4)) + 0.5 * 4});
   params.linear_before_reset = 1;
+  c.inputs[2] = f32({1, 1}, {8});
   run(c.with(params));
   expect_elements(c.outputs[0], {0.5 * (1 + 0.25 * (2 * 4 + 8)) + 0.5 * 4});
 }
 
 TEST(ReferenceRnn, LstmGatesInOrderInputOutputForgetCell) {
-  // Biases make i = 0.5, o = 0.25, f = 2; the cell candidate is x.
-  std::vector<TestTensor> inputs = {f32({1, 1, 1}, {3}),
-                                    f32({1, 4, 1}, {0, 0, 0, 1}),
+  // i = 0.5, o = 0.25, f = 2 and the cell candidate is 3 whatever the state.
+  std::vector<TestTensor> inputs = {f32({1, 1, 4}, {0.5, 0.25, 2, 3}),
                                     f32({1, 4, 1}, {0, 0, 0, 0}),
-                                    f32({1, 8}, {0.5, 0.25, 2, 0, 0, 0, 0, 0}),
+                                    TestTensor(),
                                     TestTensor(),
                                     f32({1, 1, 1}, {0}),
                                     f32({1, 1, 1}, {7})};
@@ -113,8 +112,8 @@ TEST(ReferenceRnn, LstmGatesInOrderInputOutputForgetCell) {
   expect_elements(c.outputs[1], {(0.25 + cell) * cell}, 1e-2);
 }
 
-TEST(ReferenceRnn, EachDirectionHasItsActivationsAndWeights) {
-  KernelCase c = KernelCase::of(OpKind::kRnn, {f32({2, 1, 1}, {1, 2}), f32({2, 1, 1}, {1, 10}), f32({2, 1, 1}, {1, 1})},
+TEST(ReferenceRnn, EachDirectionHasItsGatesAndActivations) {
+  KernelCase c = KernelCase::of(OpKind::kRnn, {f32({2, 1, 2}, {1, 10, 2, 20}), f32({2, 1, 1}, {1, 1})},
                                 {TestTensor(DType::kF32, {2, 2, 1, 1}), TestTensor(DType::kF32, {2, 1, 1})});
   RnnParams params = linear(RnnKind::kRnn);
   params.directions = 2;
@@ -130,8 +129,8 @@ TEST(ReferenceRnn, ShorterSequencesEndEarlyAndLeaveZeros) {
     RnnParams params = linear(RnnKind::kRnn);
     params.reverse = reverse;
     KernelCase c = KernelCase::of(OpKind::kRnn,
-                                  {f32({3, 2, 1}, {1, 1, 2, 2, 4, 4}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {10}),
-                                   TestTensor(), TestTensor::of(DType::kI32, {2}, {3, 2})},
+                                  {f32({3, 2, 1}, {1, 1, 2, 2, 4, 4}), f32({1, 1, 1}, {10}), TestTensor(),
+                                   TestTensor::of(DType::kI32, {2}, {3, 2})},
                                   {TestTensor(DType::kF32, {3, 1, 2, 1}), TestTensor(DType::kF32, {1, 2, 1})});
     return c.with(params);
   };
@@ -144,7 +143,7 @@ TEST(ReferenceRnn, ShorterSequencesEndEarlyAndLeaveZeros) {
   expect_elements(backwards.outputs[1], {421, 21});
 
   KernelCase too_long = case_of(0);
-  too_long.inputs[4] = TestTensor::of(DType::kI32, {2}, {4, 0});
+  too_long.inputs[3] = TestTensor::of(DType::kI32, {2}, {4, 0});
   EXPECT_EQ(run_kernel(reference_kernel(OpKind::kRnn), too_long).code(), StatusCode::kPrecondition);
 }
 
@@ -154,7 +153,7 @@ TEST(ReferenceRnn, Activations) {
     params.activations[0] = activation;
     params.alpha[0] = alpha;
     params.beta[0] = beta;
-    KernelCase c = KernelCase::of(OpKind::kRnn, {f32({1, 1, 1}, {x}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {0})},
+    KernelCase c = KernelCase::of(OpKind::kRnn, {f32({1, 1, 1}, {x}), f32({1, 1, 1}, {0})},
                                   {TestTensor(DType::kF64, {1, 1, 1, 1})});
     run(c.with(params));
     return c.outputs[0].elements()[0];
@@ -187,24 +186,23 @@ TestTensor swapped(const TestTensor& x) {
 }
 
 TEST(ReferenceRnn, BatchFirstIsTheSameWithAxesExchanged) {
-  constexpr int64_t kTimes = 4, kBatch = 3, kIn = 2, kHidden = 5, kDirections = 2;
+  constexpr int64_t kTimes = 4, kBatch = 3, kHidden = 5, kDirections = 2;
   for (const RnnKind kind : {RnnKind::kRnn, RnnKind::kGru, RnnKind::kLstm}) {
     Rng rng(11);
     const int64_t rows = (kind == RnnKind::kLstm ? 4 : kind == RnnKind::kGru ? 3 : 1) * kHidden;
     const auto random = [&](const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims); };
-    KernelCase c = KernelCase::of(
-        OpKind::kRnn,
-        {random({kTimes, kBatch, kIn}), random({kDirections, rows, kIn}), random({kDirections, rows, kHidden}),
-         random({kDirections, 2 * rows}), TestTensor(), random({kDirections, kBatch, kHidden})},
-        {TestTensor(DType::kF32, {kTimes, kDirections, kBatch, kHidden}),
-         TestTensor(DType::kF32, {kDirections, kBatch, kHidden})});
+    KernelCase c = KernelCase::of(OpKind::kRnn,
+                                  {random({kTimes, kBatch, kDirections * rows}), random({kDirections, rows, kHidden}),
+                                   TestTensor(), TestTensor(), random({kDirections, kBatch, kHidden})},
+                                  {TestTensor(DType::kF32, {kTimes, kDirections, kBatch, kHidden}),
+                                   TestTensor(DType::kF32, {kDirections, kBatch, kHidden})});
     RnnParams params = usual(kind, kHidden, kDirections);
     run(c.with(params));
     expect_same_bits_on_any_threads(reference_kernel(OpKind::kRnn), c);
 
     KernelCase first = c;
     first.inputs[0] = swapped(c.inputs[0]);
-    first.inputs[5] = swapped(c.inputs[5]);
+    first.inputs[4] = swapped(c.inputs[4]);
     first.outputs = {TestTensor(DType::kF32, {kBatch, kTimes, kDirections, kHidden}),
                      TestTensor(DType::kF32, {kBatch, kDirections, kHidden})};
     params.batch_first = 1;
@@ -220,17 +218,19 @@ TEST(ReferenceRnn, BatchFirstIsTheSameWithAxesExchanged) {
 }
 
 TEST(ReferenceRnn, RefusesWhatDoesNotFit) {
-  const auto with = [](const RnnParams& params, const Dims& w = {1, 1, 1}, const Dims& y = {2, 1, 1, 1}) {
-    return KernelCase::of(
-               OpKind::kRnn,
-               {TestTensor(DType::kF32, {2, 1, 1}), TestTensor(DType::kF32, w), TestTensor(DType::kF32, {1, 1, 1})},
-               {TestTensor(DType::kF32, y)})
+  const auto with = [](const RnnParams& params, const Dims& gates = {2, 1, 1}, const Dims& y = {2, 1, 1, 1}) {
+    return KernelCase::of(OpKind::kRnn, {TestTensor(DType::kF32, gates), TestTensor(DType::kF32, {1, 1, 1})},
+                          {TestTensor(DType::kF32, y)})
         .with(params);
   };
   RnnParams params = linear(RnnKind::kRnn);
   EXPECT_FALSE(refuses(with(params)));
-  EXPECT_TRUE(refuses(with(params, {1, 3, 1})));
-  EXPECT_TRUE(refuses(with(params, {1, 1, 1}, {2, 1, 2, 1})));
+  EXPECT_TRUE(refuses(with(params, {2, 1, 3})));
+  EXPECT_TRUE(refuses(with(params, {2, 1, 1}, {2, 1, 2, 1})));
+  KernelCase biased = with(params);
+  biased.inputs.push_back(TestTensor(DType::kF32, {1, 1}));
+  biased.core_inputs = 3;
+  EXPECT_TRUE(refuses(biased));  // no reset gate
   params.hidden = 2;
   EXPECT_TRUE(refuses(with(params)));
   params = linear(RnnKind::kGru);
