@@ -52,10 +52,11 @@ void check_node(const onnx::NodeProto& node, const onnx::OpSchema& schema, int64
                          onnx::AttributeProto_AttributeType_Name(found->second.type)));
       }
     }
-    for (const auto& [name, attribute] : schema.attributes()) {
+    for (const auto& attribute : schema.attributes()) {
+      const std::string& name = attribute.first;
       const bool given = std::any_of(node.attribute().begin(), node.attribute().end(),
                                      [&](const onnx::AttributeProto& own) { return own.name() == name; });
-      if (attribute.required && !given) fail(fmt::format("its attribute '{}' is missing", name));
+      if (attribute.second.required && !given) fail(fmt::format("its attribute '{}' is missing", name));
     }
   }
   if (!counts_fit(node.input_size(), schema.min_input(), schema.max_input())) {

@@ -1,7 +1,7 @@
 // libFuzzer target: a plan of any bytes, sealed as a forger would seal it, opened and run.
 //
-//   cmake --preset fuzz && cmake --build build/fuzz --target engine_fuzz
-//   build/fuzz/bin/write_fuzz_seeds corpus && build/fuzz/bin/engine_fuzz -max_total_time=60 corpus
+//   cmake --preset fuzz && cmake --build build/fuzz --target engine_fuzz write_engine_seeds
+//   build/fuzz/bin/write_engine_seeds corpus && build/fuzz/bin/engine_fuzz -max_total_time=3600 corpus
 #include <cstdint>
 #include <cstring>
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "tests/support/onnx_text.h"
 #include "tests/support/temporary_folder.h"
@@ -256,6 +257,18 @@ TEST(ModelTensors, ElementsGivenTwiceAreInvalid) {
   const Failure failure = failure_of([&] { OnnxModel::from_proto(proto); });
   EXPECT_EQ(failure.code, StatusCode::kInvalid);
   EXPECT_TRUE(failure.mentions("twice")) << failure;
+}
+
+// FAULTS B19.
+TEST(ModelTensors, NanIsWarnedOfByName) {
+  const auto warnings = [](float element) {
+    onnx::ModelProto proto = proto_of(13, "(float[1] x) => (float[1] y) <float[1] w = {1}> { y = Add(x, w) }");
+    proto.mutable_graph()->mutable_initializer(0)->set_float_data(0, element);
+    return OnnxModel::from_proto(proto).warnings();
+  };
+  EXPECT_TRUE(warnings(1).empty());
+  ASSERT_EQ(warnings(std::numeric_limits<float>::quiet_NaN()).size(), 1u);
+  EXPECT_NE(warnings(std::numeric_limits<float>::quiet_NaN())[0].find("'w' holds NaN"), std::string::npos);
 }
 
 TEST(ModelDeclarations, NoGraphIsInvalid) {

@@ -1,4 +1,4 @@
-// write_fuzz_seeds FOLDER: sound plans for engine_fuzz to start from.
+// write_engine_seeds FOLDER: sound plans for engine_fuzz to start from.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +21,7 @@ void write_seed(const std::filesystem::path& path, const planwright::planfmt::Pl
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "write_fuzz_seeds FOLDER\n");
+    std::fprintf(stderr, "write_engine_seeds FOLDER\n");
     return 2;
   }
   const std::filesystem::path folder = argv[1];
