@@ -40,7 +40,7 @@ builder::Profile small_profile(const builder::OnnxModel& model) {
 
 void open(const planfmt::PlanModel& plan) {
   const std::vector<char> bytes = tests::engine_bytes(plan);
-  const tests::Aligned engine(bytes);
+  tests::Aligned engine(bytes);
   pw_engine* opened = nullptr;
   const int status = pw_engine_open_memory(engine.data(), engine.size(), nullptr, &opened);
   pw_engine_close(opened);
