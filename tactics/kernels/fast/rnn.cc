@@ -156,7 +156,9 @@ class Recurrence {
 
   void run_phase(const Rows& rows, const Blocks& blocks, int64_t step, int phase, int worker) const {
     auto* sums = reinterpret_cast<float*>(args_.scratch + static_cast<size_t>(worker) * args_.scratch_stride);
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+    for (int64_t i = blocks.begin; i < blocks.end; ++i) {
+      // To and fro, so that a step begins with the weights that the last one left in the cache.
+      const int64_t block = (step & 1) == 0 ? i : blocks.begin + blocks.end - 1 - i;
       int64_t row = rows.begin;
       while (row < rows.end) {
         // The next sequences that have not ended.
@@ -167,9 +169,9 @@ class Recurrence {
         }
         if (count == 0) break;
         multiply(rows.direction, tile, count, block, step, phase, sums);
-        for (int i = 0; i < count; ++i) {
-          finish(rows.direction, tile[i], block, step, phase,
-                 sums + i * static_cast<int64_t>(plan_.gates * plan_.block_units));
+        for (int j = 0; j < count; ++j) {
+          finish(rows.direction, tile[j], block, step, phase,
+                 sums + j * static_cast<int64_t>(plan_.gates * plan_.block_units));
         }
       }
     }
