@@ -54,7 +54,7 @@ class GraphImporter {
   void add_inputs(Scope& scope);
   void add_initializers(Scope& scope);
   void add_outputs(Scope& scope);
-  void check_output(const TensorDecl& declared, const ir::Value& value) const;
+  void check_output(const TensorDecl& declared, const ir::Value& value);
 
   void import_node(const onnx::NodeProto& node, Scope& scope);
   void import_operator(const onnx::NodeProto& node, Scope& scope, std::vector<ValueId> inputs);

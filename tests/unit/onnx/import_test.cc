@@ -256,6 +256,15 @@ TEST(ImportDeclarations, StaleIntermediatesOfDynamicModelsAreFine) {
   EXPECT_EQ(output_dims(import_model(model, {profile_of(model, 2, 8)})), "[n, 3]");
 }
 
+TEST(ImportDeclarations, StaleDimsOfOutputsOfDynamicModelsAreWarnings) {
+  const OnnxModel model = OnnxModel::from_proto(proto_of(13, "(float[n, 3] x) => (float[n, 1] y) { y = Relu(x) }"));
+  const ir::Graph graph = import_model(model, {profile_of(model, 2, 8)});
+  EXPECT_EQ(output_dims(graph), "[n, 3]");
+  ASSERT_EQ(graph.warnings.size(), 1u);
+  EXPECT_NE(graph.warnings[0].find("'y'"), std::string::npos) << graph.warnings[0];
+  EXPECT_EQ(import_failure(13, "(float[n, 3] x) => (float[3] y) { y = Relu(x) }").code, StatusCode::kInvalid);
+}
+
 // ---- Functions and branches
 
 TEST(ImportFunctions, TheModelsOwnAreImportedInPlace) {
