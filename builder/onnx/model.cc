@@ -19,6 +19,7 @@
 #include "builder/onnx/node_check.h"
 #include "builder/onnx/sparse_tensor.h"
 #include "builder/onnx/tensor_data.h"
+#include "builder/onnx/type_advice.h"
 #include "onnx/onnx_pb.h"
 #include "schemas/types/error.h"
 
@@ -132,7 +133,8 @@ TensorDecl declaration_of(const onnx::ValueInfoProto& info, const char* role) {
   if (const auto dtype = dtype_of_onnx(type.elem_type())) {
     decl.dtype = *dtype;
   } else {
-    decl.unsupported = fmt::format("its elements are {}, which is not supported", onnx_type_name(type.elem_type()));
+    decl.unsupported = fmt::format("its elements are {}, which is not supported{}", onnx_type_name(type.elem_type()),
+                                   advice_on_type(type.elem_type()));
   }
   decl.has_shape = type.has_shape();
   if (type.shape().dim_size() > kMaxRank) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "builder/onnx/type_advice.h"
 #include "onnx/onnx_pb.h"
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
@@ -113,7 +114,8 @@ void copy_typed(const onnx::TensorProto& proto, DType dtype, ir::Bytes& data) {
 DType supported_type(const onnx::TensorProto& proto, const std::string& what) {
   if (const std::optional<DType> dtype = dtype_of_onnx(proto.data_type())) return *dtype;
   throw Error(StatusCode::kUnsupported,
-              fmt::format("{} has elements of {}, which is not supported", what, onnx_type_name(proto.data_type())));
+              fmt::format("{} has elements of {}, which is not supported{}", what, onnx_type_name(proto.data_type()),
+                          advice_on_type(proto.data_type())));
 }
 
 }  // namespace

@@ -119,7 +119,9 @@ ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficie
 
 std::vector<int64_t> class_labels(const NodeContext& node, const char* attribute) {
   if (!node.get_strings("classlabels_strings").empty()) {
-    node.unsupported("its labels are strings; export the model with integer labels");
+    node.unsupported(
+        "its labels are strings; train on integer labels (scikit-learn: LabelEncoder().fit_transform(y)), and give "
+        "classes their names after the model");
   }
   return node.get_ints(attribute);
 }

@@ -115,7 +115,7 @@ void feature_vectorizer(NodeContext& node) {
 // Keys or values of a LabelEncoder: lists of one type, or a tensor.
 std::optional<ValueId> read_labels(NodeContext& node, const std::string& name) {
   if (!node.get_strings(name + "_strings").empty()) {
-    node.unsupported(fmt::format("'{}' are strings; encode them before the model", name));
+    node.unsupported(fmt::format("'{}' are strings; encode them as integers before the model", name));
   }
   if (const std::vector<int64_t> ints = node.get_ints(name + "_int64s"); !ints.empty()) return node.ints(ints);
   if (const std::vector<float> list = node.get_floats(name + "_floats"); !list.empty()) {
@@ -178,7 +178,8 @@ void label_encoder(NodeContext& node) {
 // An element that is no category gives zeros, also where the node asks for an error.
 void one_hot_encoder(NodeContext& node) {
   if (!node.get_strings("cats_strings").empty())
-    node.unsupported("its categories are strings; encode them before the model");
+    node.unsupported(
+        "its categories are strings; encode them as integers (scikit-learn: OrdinalEncoder) before the model");
   const std::vector<int64_t> categories = node.get_ints("cats_int64s");
   node.require(!categories.empty(), "it has no categories");
   node.require(node.in_rank(0) < kMaxRank, "its input has too many axes");

@@ -38,7 +38,7 @@ TEST(ImportLabels, StringsAreRefused) {
                                         classlabels_strings = ["a", "b"]> (x)
   })");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported);
-  EXPECT_TRUE(failure.mentions("integer labels")) << failure;
+  EXPECT_TRUE(failure.mentions("train on integer labels")) << failure;
 }
 
 Failure tree_failure(const std::string& yes, const std::string& no, const std::string& feature = "0") {
