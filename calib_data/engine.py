@@ -45,6 +45,16 @@ class Engine:
         self._call("pw_context_bind", self._context, name.encode(), ctypes.c_void_p(array.ctypes.data),
                    ctypes.c_size_t(array.nbytes))
 
+    def _output_limit(self, name):
+        limit = ctypes.c_size_t()
+        self._call("pw_context_output_limit", self._context, name.encode(), ctypes.byref(limit))
+        return limit.value
+
+    def _whole(self, name, buffer):
+        """What a run has put into an output's buffer; data may have decided how much that is."""
+        shape, dtype = self._output_shape(name), self.outputs[name]
+        return buffer[:int(np.prod(shape)) * dtype.itemsize].view(dtype).reshape(shape)
+
     def _output_shape(self, name):
         dims, rank = (ctypes.c_int64 * MAX_RANK)(), ctypes.c_size_t(MAX_RANK)
         self._call("pw_context_output_shape", self._context, name.encode(), dims, ctypes.byref(rank))
@@ -56,11 +66,11 @@ class Engine:
             dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
             self._call("pw_context_set_input_shape", self._context, name.encode(), dims, ctypes.c_size_t(array.ndim))
             self._bind(name, array)
-        results = {name: np.empty(self._output_shape(name), dtype) for name, dtype in self.outputs.items()}
-        for name, array in results.items():
+        buffers = {name: np.empty(self._output_limit(name), np.uint8) for name in self.outputs}
+        for name, array in buffers.items():
             self._bind(name, array)
         self._call("pw_context_run", self._context)
-        return results
+        return {name: self._whole(name, buffer) for name, buffer in buffers.items()}
 
     def close(self):
         self._library.pw_context_destroy(self._context)

@@ -443,10 +443,10 @@ void GraphImporter::add_loop(const onnx::NodeProto& node, Scope& scope, const Lo
   std::vector<size_t> wanted;
   for (size_t i = 0; i < parts.stacked.size(); ++i) {
     if (!wants(node, parts.carried.size() + i)) continue;
-    if (!parts.trip_count || body->has_condition) {
+    if (!parts.trip_count) {
       throw Refusal(layer,
-                    fmt::format("how many iterations are stacked in '{}' is known only when the engine runs; make "
-                                "the trip count a constant and the condition true",
+                    fmt::format("how many iterations may be stacked in '{}' is not known before the engine runs; "
+                                "make the trip count a constant or an input with a range of values",
                                 node.output(static_cast<int>(parts.carried.size() + i))));
     }
     const ir::Value slice = body->inner.graph->value(body->made[carried + i]);
@@ -470,7 +470,14 @@ void GraphImporter::add_loop(const onnx::NodeProto& node, Scope& scope, const Lo
   for (const LoopParts::Carried& value : parts.carried) {
     results.push_back(value.in == value.out ? value.first : outputs[next++]);
   }
-  for (const size_t i : wanted) results.push_back(placed_stack(outside, outputs[next++], parts.stacked[i]));
+  // There is room for all iterations; a condition may end them sooner.
+  std::optional<Dim> done;
+  if (body->has_condition && !wanted.empty()) done = outside.read_count(outputs[0], *parts.trip_count);
+  for (const size_t i : wanted) {
+    const ValueId stack = done ? outside.slice(outputs[next], 0, 0, *done) : outputs[next];
+    results.push_back(placed_stack(outside, stack, parts.stacked[i]));
+    ++next;
+  }
   bind_results(node, scope, parts.carried.size(), results, first_made);
 }
 

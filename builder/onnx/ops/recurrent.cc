@@ -63,13 +63,18 @@ void read_activations(const NodeContext& node, std::vector<std::string> names, R
 // The inputs of ONNX's operators.
 enum Input { kX = 0, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeephole, kInputs };
 
+// [direction, gates' rows, input] and [direction, gates' rows, hidden].
+struct Weights {
+  ValueId of_input, of_state;
+};
+
 // What the core operator wants of X, W and the bias: see OpKind::kRnn.
 struct InputPart {
   ValueId gates, bias;
 };
-InputPart input_part(NodeContext& node, const RnnParams& params) {
-  const Dim directions = params.directions, hidden = params.hidden, rows = node.in_dims(kR)[1];
-  const ValueId w = node.reshape(node.in(kW), {directions * rows, node.in_dims(kX)[2]});
+InputPart input_part(NodeContext& node, const RnnParams& params, const Weights& weights) {
+  const Dim directions = params.directions, hidden = params.hidden, rows = node.dims(weights.of_state)[1];
+  const ValueId w = node.reshape(weights.of_input, {directions * rows, node.in_dims(kX)[2]});
   // The sums of short types stay in fp32, as they would inside the operator.
   const DType type = node.in_type(kX) == DType::kF64 ? DType::kF64 : DType::kF32;
   Operation product{OpKind::kMatMul, NoParams{}, {node.in(kX), node.swap_last_axes(w)}};
@@ -96,7 +101,8 @@ InputPart input_part(NodeContext& node, const RnnParams& params) {
           is_reset ? part(rows + before, hidden) : ir::kNone};
 }
 
-void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activations, int64_t gates) {
+void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activations, int64_t gates,
+               const Weights& weights) {
   RnnParams params;
   params.kind = kind;
   const std::string direction = node.get_string("direction", "forward");
@@ -109,21 +115,21 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   params.input_forget = node.get_int("input_forget", 0) != 0 ? 1 : 0;
   params.clip = node.get_float("clip", 0);
   for (const int i : {kX, kW, kR}) node.require(node.in_rank(i) == 3, fmt::format("input {} must have three axes", i));
-  const Dim hidden = node.in_dims(kR)[2];
+  const Shape &w = node.dims(weights.of_input), &r = node.dims(weights.of_state);
+  const Dim hidden = r[2];
   if (!hidden.is_constant()) node.unsupported("the size of its state is not a constant");
   node.require(node.get_int("hidden_size", hidden.constant()) == hidden.constant(),
-               fmt::format("hidden_size {} is unlike its weights {}", node.get_int("hidden_size"),
-                           ir::to_string(node.in_dims(kR))));
+               fmt::format("hidden_size {} is unlike its weights {}", node.get_int("hidden_size"), ir::to_string(r)));
   params.hidden = static_cast<int32_t>(hidden.constant());
-  node.guard_equal(node.in_dims(kW)[0], params.directions, "weights for each direction");
-  node.guard_equal(node.in_dims(kR)[0], params.directions, "weights for each direction");
-  node.guard_equal(node.in_dims(kW)[1], gates * params.hidden, "the weights of its gates");
-  node.guard_equal(node.in_dims(kR)[1], gates * params.hidden, "the weights of its gates");
-  node.guard_equal(node.in_dims(kW)[2], node.in_dims(kX)[2], "its weights and its input");
+  node.guard_equal(w[0], params.directions, "weights for each direction");
+  node.guard_equal(r[0], params.directions, "weights for each direction");
+  node.guard_equal(w[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(r[1], gates * params.hidden, "the weights of its gates");
+  node.guard_equal(w[2], node.in_dims(kX)[2], "its weights and its input");
   read_activations(node, std::move(activations), params);
 
-  const InputPart part = input_part(node, params);
-  Operation operation{OpKind::kRnn, params, {part.gates, node.in(kR), part.bias}};
+  const InputPart part = input_part(node, params, weights);
+  Operation operation{OpKind::kRnn, params, {part.gates, weights.of_state, part.bias}};
   for (int i = kLengths; i < kInputs; ++i) operation.inputs.push_back(node.has(i) ? node.in(i) : ir::kNone);
   while (operation.inputs.back() == ir::kNone) operation.inputs.pop_back();
   const int outputs = kind == RnnKind::kLstm ? 3 : 2;
@@ -140,11 +146,36 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   }
 }
 
-void rnn(NodeContext& node) { recurrent(node, RnnKind::kRnn, {"Tanh"}, 1); }
-void gru(NodeContext& node) { recurrent(node, RnnKind::kGru, {"Sigmoid", "Tanh"}, 3); }
-void lstm(NodeContext& node) { recurrent(node, RnnKind::kLstm, {"Sigmoid", "Tanh", "Tanh"}, 4); }
+Weights own_weights(const NodeContext& node) { return {node.in(kW), node.in(kR)}; }
+void rnn(NodeContext& node) { recurrent(node, RnnKind::kRnn, {"Tanh"}, 1, own_weights(node)); }
+void gru(NodeContext& node) { recurrent(node, RnnKind::kGru, {"Sigmoid", "Tanh"}, 3, own_weights(node)); }
+void lstm(NodeContext& node) { recurrent(node, RnnKind::kLstm, {"Sigmoid", "Tanh", "Tanh"}, 4, own_weights(node)); }
 
-constexpr ImporterRow kRows[] = {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}};
+// [direction, columns, gates' rows] of eight bits, with a scale and a zero point for each direction or each of its
+// rows, as LSTM has them.
+ValueId dequantized_weights(NodeContext& node, int weights, int scale) {
+  node.require(node.in_rank(weights) == 3, fmt::format("input {} must have three axes", weights));
+  const Shape dims = node.in_dims(weights);
+  const auto spread = [&](int input) {
+    const Shape given = node.in_dims(input);
+    node.require(given.size() == 1 || given.size() == 2, fmt::format("input {} must have one or two axes", input));
+    node.guard_equal(given[0], dims[0], "a number for each direction");
+    return node.reshape(node.cast(node.in(input), DType::kF32), {given[0], 1, given.size() == 2 ? given[1] : Dim(1)});
+  };
+  const ValueId centred = node.binary(PwOp::kSub, node.cast(node.in(weights), DType::kF32), spread(scale + 1));
+  return node.transpose(node.binary(PwOp::kMul, centred, spread(scale)), {0, 2, 1});
+}
+
+// ONNX Runtime rounds the input and the states to eight bits only so as to multiply them as integers; here the weights
+// are read back and the states stay as they are, which differs from it by that rounding.
+void dynamic_quantize_lstm(NodeContext& node) {
+  constexpr int kScaleOfW = kInputs, kScaleOfR = kInputs + 2;
+  const Weights weights{dequantized_weights(node, kW, kScaleOfW), dequantized_weights(node, kR, kScaleOfR)};
+  recurrent(node, RnnKind::kLstm, {"Sigmoid", "Tanh", "Tanh"}, 4, weights);
+}
+
+constexpr ImporterRow kRows[] = {
+    {"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}, {"DynamicQuantizeLSTM", dynamic_quantize_lstm, "com.microsoft"}};
 
 }  // namespace
 

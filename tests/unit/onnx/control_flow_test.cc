@@ -120,6 +120,16 @@ TEST(ImportLoop, ATripCountOfTheCallersAndAConditionEndIt) {
   EXPECT_THAT(outputs_of(graph, {ints({}, {0}), floats({1}, {1})}), ElementsAre(ElementsAre(1)));
 }
 
+TEST(ImportLoop, WhatAConditionEndsStacksTheIterationsThatRan) {
+  const std::string text =
+      "(float[1] x) => (float[1] y, float[n, 1] all) <int64 trips = {300}, bool yes = {1}, float[1] limit = {100}> { "
+      "y, all = Loop(trips, yes, x) <body = b (int64 i, bool c, float[1] s) => (bool[1] again, float[1] t, float[1] u) "
+      "{ t = Add(s, s) u = Neg(t) again = Less(t, limit) }> }";
+  const ir::Graph graph = import_text(13, text);
+  EXPECT_THAT(outputs_of(graph, {floats({1}, {20})}), ElementsAre(ElementsAre(160), ElementsAre(-40, -80, -160)));
+  EXPECT_THAT(outputs_of(graph, {floats({1}, {200})}), ElementsAre(ElementsAre(400), ElementsAre(-400)));
+}
+
 TEST(ImportLoop, OneThatNeverEndsIsInvalid) {
   const Failure failure = import_failure(
       13,
