@@ -132,7 +132,9 @@ std::vector<std::string> layers_on_reference(const std::vector<PlannedStep>& ste
   std::vector<std::string> layers;
   for (const PlannedStep& step : steps) {
     const tactics::StepSpec& spec = step.opt;
-    if (step.choice.candidate.kernel != &reference_kernel(spec.op) || tactics::work_of(spec) < kLeastWork) continue;
+    if (spec.custom != nullptr || step.choice.candidate.kernel != &reference_kernel(spec.op) ||
+        tactics::work_of(spec) < kLeastWork)
+      continue;
     const TensorView& operand = spec.inputs.empty() ? spec.outputs.front() : spec.inputs.front().view;
     layers.push_back(fmt::format("{}, {} {}", spec.name, name_of(spec.op), name_of(operand.dtype)));
   }

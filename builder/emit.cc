@@ -7,6 +7,7 @@
 #include "builder/memory_plan.h"
 #include "builder/storage.h"
 #include "builder/weights.h"
+#include "planfmt/header.h"
 #include "planfmt/lifetimes.h"
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
@@ -148,6 +149,10 @@ class ProgramEmitter {
       model.packed = static_cast<int32_t>(plan_.weights.add(std::move(packed)));
     }
     if (const uint64_t bytes = largest(kernel.workspace_size, step); bytes > 0) {
+      if (bytes >= planfmt::kMaxBytes) {
+        throw Error(StatusCode::kResource, "layer " + node.name + ": its kernel " + kernel.name +
+                                               " wants more workspace than an address space holds; lower the shapes");
+      }
       model.workspace = static_cast<int32_t>(add_arena_storage(bytes));
     }
     program_.scratch_per_worker =

@@ -48,6 +48,7 @@ tactics::StepSpec spec_of(const Graph& graph, const Node& node, const ValueOf& v
   for (const ir::Dim scalar : node.scalars) spec.scalars.push_back(scalar_of(scalar));
   spec.program = node.program;
   spec.name = node.name;
+  if (node.kind == OpKind::kCustom) spec.custom = node.as<ir::CustomParams>().op;
   return spec;
 }
 

@@ -1,6 +1,7 @@
 #include "loader/catalog.h"
 
 #include "planfmt/memory.h"
+#include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::loader {
@@ -65,6 +66,12 @@ Status check_aliases(OpKind op, const StepFacts& facts) {
     if (index >= 0 && index < facts.input_count && share_bytes(facts.inputs[index], facts.outputs[i])) {
       return error(StatusCode::kInvalid, "output %d overwrites the indices in input %d", i, index);
     }
+    // A plugin may check any input before it uses it, and read it again for another task.
+    for (int32_t input = 0; op == OpKind::kCustom && input < facts.input_count; ++input) {
+      if (share_bytes(facts.inputs[input], facts.outputs[i])) {
+        return error(StatusCode::kInvalid, "output %d shares memory with input %d", i, input);
+      }
+    }
     for (int32_t other = 0; other < i; ++other) {
       if (share_bytes(facts.outputs[i], facts.outputs[other])) {
         return error(StatusCode::kInvalid, "outputs %d and %d share memory", other, i);
@@ -76,7 +83,7 @@ Status check_aliases(OpKind op, const StepFacts& facts) {
 
 }  // namespace
 
-void fill_args(const StepFacts& facts, TensorView* views, KernelArgs* args) {
+void fill_args(const KernelDescriptor& kernel, const StepFacts& facts, TensorView* views, KernelArgs* args) {
   *args = {};
   args->op = static_cast<OpKind>(facts.op);
   args->inputs = views;
@@ -93,6 +100,7 @@ void fill_args(const StepFacts& facts, TensorView* views, KernelArgs* args) {
   args->program = static_cast<const PwInstr*>(facts.program);
   args->program_size = static_cast<int32_t>(facts.program_size / sizeof(PwInstr));
   for (int i = 0; i < 8; ++i) args->tactic.v[i] = facts.tactic[i];
+  args->custom = kernel.custom;
 }
 
 Status check_args(const KernelDescriptor& kernel, const StepFacts& facts, const KernelArgs& args, StepNeeds* needs) {
@@ -131,6 +139,12 @@ Status RegistryCatalog::check_isa(uint8_t isa) const {
 }
 
 Status RegistryCatalog::find(const char* name, uint32_t revision, const void** kernel) const {
+  if (is_custom_kernel(name)) {
+    const KernelDescriptor* custom = nullptr;
+    PW_RETURN_IF_ERROR(find_custom_kernel(name, revision, &custom));
+    *kernel = custom;
+    return kOkStatus;
+  }
   const KernelDescriptor* found = find_kernel(name);
   if (found == nullptr) {
     return error(StatusCode::kIncompatible, "the engine needs the kernel %s, which this library does not have", name);
@@ -147,9 +161,10 @@ Status RegistryCatalog::find(const char* name, uint32_t revision, const void** k
 Status RegistryCatalog::check(const void* kernel, const StepFacts& facts, StepNeeds* needs) const {
   planfmt::Array<TensorView> views;
   PW_RETURN_IF_ERROR(views.allocate(static_cast<size_t>(facts.input_count) + static_cast<size_t>(facts.output_count)));
+  const auto& descriptor = *static_cast<const KernelDescriptor*>(kernel);
   KernelArgs args;
-  fill_args(facts, views.data(), &args);
-  return check_args(*static_cast<const KernelDescriptor*>(kernel), facts, args, needs);
+  fill_args(descriptor, facts, views.data(), &args);
+  return check_args(descriptor, facts, args, needs);
 }
 
 }  // namespace planwright::loader

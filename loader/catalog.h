@@ -22,7 +22,7 @@ class RegistryCatalog final : public planfmt::KernelCatalog {
 
 // The kernel's arguments without data pointers. `views` has room for the inputs, then the outputs, and belongs to the
 // arguments from then on, as do the facts' params, scalars and program.
-void fill_args(const planfmt::StepFacts& facts, TensorView* views, KernelArgs* args);
+void fill_args(const KernelDescriptor& kernel, const planfmt::StepFacts& facts, TensorView* views, KernelArgs* args);
 
 // Whether `kernel` may run `args`, which fill_args() made of `facts`, and what memory it needs.
 Status check_args(const KernelDescriptor& kernel, const planfmt::StepFacts& facts, const KernelArgs& args,

@@ -87,7 +87,7 @@ Status Schedule::place_step(const plan::Step& step, const int64_t* values, const
     facts.scalars = scalars;
   }
   KernelArgs& args = entry->args;
-  fill_args(facts, views_.data() + entry->first_view, &args);
+  fill_args(kernel, facts, views_.data() + entry->first_view, &args);
   PW_RETURN_IF_ERROR(check_args(kernel, facts, args, &needs));
   PW_RETURN_IF_ERROR(reader_.check_needs(step, needs));
 

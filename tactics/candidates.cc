@@ -4,6 +4,7 @@
 
 #include "schemas/types/checked.h"
 #include "schemas/types/error.h"
+#include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
 #include "tactics/select.h"
 #include "tactics/tactic_memory.h"
@@ -133,6 +134,10 @@ std::string tactic_source(const std::string& kernel) {
 std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const StepSpec*>& corners,
                                   const SearchOptions& options, std::vector<Refusal>* refusals) {
   CandidateList list(spec, corners, options, refusals);
+  if (spec.custom != nullptr) {
+    list.consider(spec.custom->kernel);
+    return list.take();
+  }
   int count = 0;
   const KernelTable* const* tables = kernel_tables(&count);
   const KernelDescriptor& reference = reference_kernel(spec.op);

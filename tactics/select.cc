@@ -8,6 +8,7 @@
 
 #include "schemas/types/error.h"
 #include "tactics/fingerprint.h"
+#include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
 #include "tactics/timing_cache.h"
 #include "tactics/trial_process.h"
@@ -22,6 +23,10 @@ constexpr double kBudgetUs[] = {0, 40e3, 100e3, 250e3, 1e6, 5e6};
 constexpr double kContendedShare = 0.2;
 
 [[noreturn]] void throw_no_candidate(const StepSpec& spec, const std::vector<Refusal>& refusals) {
+  if (spec.custom != nullptr) {
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("layer {}: its plugin refuses it: {}", spec.name, refusals.at(0).reason));
+  }
   // Mostly all refuse for one reason, a shape that is too large: said once.
   std::vector<std::pair<std::string, std::string>> kernels_by_reason;
   for (const Refusal& refusal : refusals) {
@@ -38,7 +43,7 @@ constexpr double kContendedShare = 0.2;
     reasons += kernels_by_reason.size() == 1 ? fmt::format(" {}", reason) : fmt::format("\n  {}: {}", kernels, reason);
   }
   throw Error(StatusCode::kResource,
-              fmt::format("layer {} ({}): no tactic may run it:{}", spec.name, name_of(spec.op), reasons));
+              fmt::format("layer {} ({}): no tactic may run it:{}", spec.name, operator_of(spec), reasons));
 }
 
 // The identity of a race: the work, the rules, who takes part. Another level or selection of kernels is another race,
@@ -95,9 +100,9 @@ class Selection {
     Choice choice;
     choice.candidate = list.front();
     // The reference kernel is many times slower than any other, so it is never raced: not even alone.
-    const KernelDescriptor& reference = reference_kernel(spec.op);
+    const KernelDescriptor* reference = spec.custom != nullptr ? nullptr : &reference_kernel(spec.op);
     std::vector<Candidate> tried = list;
-    std::erase_if(tried, [&](const Candidate& candidate) { return candidate.kernel == &reference; });
+    std::erase_if(tried, [&](const Candidate& candidate) { return candidate.kernel == reference; });
     if (options_.optimization_level == 0 || tried.empty()) return choice;
 
     const TacticKey key = race_key(work, tried, options_);
@@ -107,30 +112,34 @@ class Selection {
       ++stats_.cache_hits;
     } else {
       measurements = measure(spec, tried);
-      cache_.put(key, tried, *measurements);
+      // A plugin may be mended without another version: that it failed is not remembered.
+      if (spec.custom == nullptr || is_usable(measurements->front().outcome)) cache_.put(key, tried, *measurements);
       choice.timed = static_cast<int>(tried.size());
       stats_.timed += choice.timed;
     }
+    if (spec.custom != nullptr) check_custom(spec, measurements->front());
     report_excluded(spec, tried, *measurements);
     if (const int winner = winner_of(*measurements); winner >= 0) {
       const Measurement& best = (*measurements)[static_cast<size_t>(winner)];
       choice.candidate = tried[static_cast<size_t>(winner)];
       choice.time_us = best.time_us;
       choice.spread = best.spread;
-    } else if (list.back().kernel == &reference) {
+    } else if (list.back().kernel == reference) {
       choice.candidate = list.back();
     } else {
       throw Error(StatusCode::kUnsupported,
                   fmt::format("layer {} ({}): every tactic failed when it was tried, and --tacticSources excludes the "
                               "reference kernel:\n  {}",
-                              spec.name, name_of(spec.op), fmt::join(stats_.excluded, "\n  ")));
+                              spec.name, operator_of(spec), fmt::join(stats_.excluded, "\n  ")));
     }
     return choice;
   }
 
   std::vector<Measurement> measure(const StepSpec& spec, const std::vector<Candidate>& tried) {
     const int level = std::clamp(options_.optimization_level, 0, 5);
-    const TrialRules rules{options_.threads, {std::max(options_.avg_timing, 1), kBudgetUs[level]}};
+    const TrialRules rules{options_.threads,
+                           {std::max(options_.avg_timing, 1), kBudgetUs[level]},
+                           /*use_reference=*/spec.custom == nullptr};
     TrialWatch watch;
     watch.cancelled = options_.cancelled;
     TrialResult result = try_candidates(spec, tried, rules, watch);
@@ -138,6 +147,19 @@ class Selection {
     disturbed_ += result.disturbed;
     reasons_ = std::move(result.reasons);
     return std::move(result.measurements);
+  }
+
+  // A plugin's kernel is the only one there is. It may refuse the operands that are made up here; it may not crash.
+  void check_custom(const StepSpec& spec, Measurement& measurement) {
+    if (is_usable(measurement.outcome)) return;
+    if (measurement.outcome == Outcome::kFailed) {
+      measurement = {};
+      return;
+    }
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("layer {} ({}): its plugin's kernel {} when it was tried on made-up operands; correct the "
+                            "plugin",
+                            spec.name, spec.custom->title, words_for(measurement.outcome, reasons_.at(0))));
   }
 
   void report_excluded(const StepSpec& spec, const std::vector<Candidate>& tried,

@@ -2,6 +2,10 @@
 
 #include <xxhash.h>
 
+#include <cstring>
+
+#include "tactics/kernels/custom.h"
+
 namespace planwright::tactics {
 namespace {
 
@@ -36,6 +40,8 @@ class KeyBytes {
 
 }  // namespace
 
+const char* operator_of(const StepSpec& spec) { return spec.custom != nullptr ? spec.custom->title : name_of(spec.op); }
+
 KernelArgs args_of(const StepSpec& spec, const TacticParams& tactic, std::vector<TensorView>* views) {
   views->clear();
   for (const Operand& operand : spec.inputs) views->push_back(operand.view);
@@ -55,6 +61,7 @@ KernelArgs args_of(const StepSpec& spec, const TacticParams& tactic, std::vector
   args.program = spec.program.data();
   args.program_size = static_cast<int32_t>(spec.program.size());
   args.tactic = tactic;
+  args.custom = spec.custom;
   return args;
 }
 
@@ -76,6 +83,10 @@ TacticKey key_of(const StepSpec& spec, int threads) {
   for (const int64_t scalar : spec.scalars) key.add(scalar);
   // PwInstr is 16 bytes without padding (program.h), the form the engine file stores.
   key.add_bytes(spec.program.data(), spec.program.size() * sizeof(PwInstr));
+  if (spec.custom != nullptr) {
+    key.add_bytes(spec.custom->title, strlen(spec.custom->title));
+    key.add(spec.custom->functions.version);
+  }
   return key.hash();
 }
 

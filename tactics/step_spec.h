@@ -27,8 +27,12 @@ struct StepSpec {
   std::vector<std::byte> params;  // 8-byte aligned by the allocator
   std::vector<int64_t> scalars;
   std::vector<PwInstr> program;
-  std::string name;  // the layer, for messages; not part of the key
+  const CustomOperator* custom = nullptr;  // of kCustom: its one kernel
+  std::string name;                        // the layer, for messages; not part of the key
 };
+
+// "Conv"; a plugin's operator as "DOMAIN::NAME".
+const char* operator_of(const StepSpec& spec);
 
 // Arguments without data for a kernel's validate() and size functions. Points into `spec` and `views`.
 KernelArgs args_of(const StepSpec& spec, const TacticParams& tactic, std::vector<TensorView>* views);

@@ -15,6 +15,7 @@
 #include "apps/common/inference.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/log.h"
+#include "apps/common/plugins.h"
 #include "apps/common/report.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
@@ -161,6 +162,7 @@ int run_main(int argc, char** argv) {
   const EngineOptions& options = *parsed;
   Progress progress(options.quiet, options.verbose);
   check_paths({{"--onnx", options.onnx}}, options);
+  load_plugins(options.plugins);
   const auto start = std::chrono::steady_clock::now();
   const builder::OnnxModel model = builder::OnnxModel::load(options.onnx);
   for (const std::string& text : model.warnings()) progress.warn(text);

@@ -39,7 +39,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--device", "engines are built for the CPU so far"},
     {"--stripWeights", "engines hold their weights so far"},
     {"--refitFromOnnx", "engines hold their weights so far"},
-    {"--plugins", "custom operators are not built yet"},
     {"--exportGraph", "--exportLayerInfo writes the layers as JSON"},
     {"--report", "--exportLayerInfo writes the layers as JSON"},
     {"--explain", "--verbose and --exportLayerInfo show what was chosen"},
@@ -181,6 +180,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
       ->check(whole_number(0, 5));
   app.add_option("--memPoolSize", pools, "caps: workspace:N[,arena:N], MiB or with B, K, M, G");
   app.add_option("--tacticSources", sources, "kernel families to switch off and on: -NAME,+NAME")->delimiter(',');
+  app.add_option("--plugins", options.plugins, "libraries of custom operators: lib.so,...")->delimiter(',');
   app.add_option("--exportLayerInfo", options.export_layer_info, "write the engine's layers to this JSON file");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");

@@ -14,6 +14,7 @@ namespace planwright::apps {
 
 struct EngineOptions {
   std::string onnx, save_engine;
+  std::vector<std::string> plugins;
   std::vector<ShapeFlags> profiles;  // at least one
   bool has_shapes = false;           // any shape flag was given
   tactics::SearchOptions search;

@@ -8,6 +8,7 @@
 #include "apps/common/inference.h"
 #include "apps/common/log.h"
 #include "apps/common/npy.h"
+#include "apps/common/plugins.h"
 #include "apps/common/report.h"
 #include "apps/runengine/exports.h"
 #include "apps/runengine/load_inputs.h"
@@ -75,6 +76,7 @@ int run_main(int argc, char** argv) {
   if (!parsed) return kExitPassed;
   RunOptions options = *parsed;
   check_paths(options);
+  load_plugins(options.plugins);
   const pw::Engine engine(options.engine);  // verifies every byte
   if (options.verify && !options.quiet) fmt::print("{}: every byte checks\n", options.engine);
   if ((options.inspect || options.dump_layer_info) && !options.quiet) print_engine(engine, options.inspect, true);

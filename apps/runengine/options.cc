@@ -22,7 +22,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--useCudaGraph", "engines run on the CPU; there is nothing to capture"},
     {"--noDataTransfers", "bindings are used in place: nothing is transferred"},
     {"--useSpinWait", "a run returns when it is complete"},
-    {"--plugins", "custom operators are not built yet"},
     {"--batch", "give the batch in --shapes"},
     {"--logFormat", "logs are text so far"},
 };
@@ -65,6 +64,7 @@ std::optional<RunOptions> parse_run_options(int argc, char** argv) {
                "runengine");
   app.set_version_flag("--version", std::string("runengine ") + pw_version());
   app.add_option("--loadEngine", options.engine, "the engine file")->required();
+  app.add_option("--plugins", options.plugins, "libraries of custom operators: lib.so,...")->delimiter(',');
   app.add_option("--shapes", shapes,
                  "input shapes, name:1x3x224x224,..., and values of shape inputs (default: the profile's opt)");
   app.add_option("--useProfile,--useOptimizationProfile", inference.profile,

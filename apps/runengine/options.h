@@ -21,6 +21,7 @@ struct Accuracy {
 
 struct RunOptions {
   std::string engine;
+  std::vector<std::string> plugins;
   std::vector<ShapeSpec> shapes;
   std::vector<std::pair<std::string, std::string>> input_files;  // --loadInputs
   std::string save_outputs;

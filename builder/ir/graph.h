@@ -18,6 +18,10 @@
 #include "tactics/kernels/params.h"
 #include "tactics/kernels/program.h"
 
+namespace planwright {
+struct CustomOperator;  // tactics/kernels/custom.h
+}
+
 namespace planwright::ir {
 
 using ValueId = int32_t;
@@ -64,14 +68,20 @@ struct LoopParams {
   int32_t has_condition = 0;  // the first of them says whether there is a next one
 };
 
+// A plugin's operator and what its shape() wrote; a step of the plan has only the latter, and its kernel's name.
+struct CustomParams {
+  const CustomOperator* op = nullptr;
+  Bytes parameters;
+};
+
 using Params =
     std::variant<NoParams, ConvParams, ConvTransposeParams, PoolParams, ResizeParams, ReduceParams, ArgReduceParams,
                  SoftmaxParams, LayerNormParams, GroupNormParams, LrnParams, CumulativeParams, AttentionParams,
                  GatherParams, GatherElementsParams, GatherNDParams, ScatterElementsParams, ScatterNDParams, TopKParams,
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
                  ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams, TreeEnsembleParams, GridSampleParams,
-                 RoiAlignParams, DeformConvParams, RandomParams, LoopParams, UniqueParams,
-                 NonMaxSuppressionParams>;
+                 RoiAlignParams, DeformConvParams, RandomParams, LoopParams, UniqueParams, NonMaxSuppressionParams,
+                 CustomParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);

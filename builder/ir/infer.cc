@@ -68,7 +68,8 @@ class Inference {
       case OpKind::kLoop:
       case OpKind::kNonZero:
       case OpKind::kUnique:
-      case OpKind::kNonMaxSuppression: return open();
+      case OpKind::kNonMaxSuppression:
+      case OpKind::kCustom: return open();
     }
     return open();
   }
@@ -424,6 +425,7 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
     case OpKind::kBitCast:
     case OpKind::kIf:
     case OpKind::kLoop:
+    case OpKind::kCustom:
     case OpKind::kFill: return types;
     case OpKind::kMatMul:
     case OpKind::kConv:

@@ -320,6 +320,9 @@ std::vector<Tensor> run_reference(const Node& node, const std::vector<const Tens
   args.program_size = static_cast<int32_t>(node.program.size());
   args.executor = &executor;
 
+  if (node.kind == OpKind::kCustom) {
+    throw Error(StatusCode::kUnsupported, fmt::format("{}: a plugin's operator has no reference kernel", node.name));
+  }
   const KernelDescriptor& kernel = reference_kernel(node.kind);
   const std::string context = fmt::format("{} ({}): ", node.name, name_of(node.kind));
   throw_if_error(kernel.validate(args), context);

@@ -55,6 +55,7 @@ Params default_params(OpKind kind) {
     case OpKind::kLoop: return LoopParams{};
     case OpKind::kUnique: return UniqueParams{};
     case OpKind::kNonMaxSuppression: return NonMaxSuppressionParams{};
+    case OpKind::kCustom: return CustomParams{};
   }
   return NoParams{};
 }
@@ -63,10 +64,12 @@ Bytes to_bytes(const Params& params) {
   return std::visit(
       [](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        static_assert(std::is_trivially_copyable_v<T>);
-        if constexpr (std::is_empty_v<T>) {
+        if constexpr (std::is_same_v<T, CustomParams>) {
+          return value.parameters;
+        } else if constexpr (std::is_empty_v<T>) {
           return Bytes{};
         } else {
+          static_assert(std::is_trivially_copyable_v<T>);
           Bytes bytes(sizeof(T));
           std::memcpy(bytes.data(), &value, sizeof(T));
           return bytes;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "builder/ir/graph.h"
+#include "tactics/kernels/custom.h"
 
 namespace planwright::ir {
 namespace {
@@ -153,6 +154,10 @@ struct Attributes {
   std::string operator()(const RandomParams& p) const {
     return fmt::format("{} seed={} shift={} scale={}", pick({"uniform", "normal"}, static_cast<int>(p.kind)), p.seed,
                        p.shift, p.scale);
+  }
+  std::string operator()(const CustomParams& p) const {
+    if (p.op == nullptr) return "";
+    return fmt::format("{} version={} parameters={}", p.op->title, p.op->functions.version, p.parameters.size());
   }
   std::string operator()(const LoopParams& p) const {
     return fmt::format("carried={}{}", p.carried, p.has_condition != 0 ? " while" : "");

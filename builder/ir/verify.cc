@@ -10,6 +10,7 @@
 #include "builder/ir/infer.h"
 #include "builder/ir/results.h"
 #include "schemas/types/error.h"
+#include "tactics/kernels/custom.h"
 
 namespace planwright::ir {
 namespace {
@@ -298,6 +299,23 @@ Complaint widths_match(const Context& context, const Node& node) {
 
 Complaint bodies_match(const Context& context, const Node& node) { return verify_control(context.graph, node); }
 
+Complaint plugin_takes(const Context&, const Node& node) {
+  const CustomParams& params = node.as<CustomParams>();
+  if (params.op == nullptr) return "no plugin";
+  const pw_operator& op = params.op->functions;
+  const int inputs = static_cast<int>(node.inputs.size()), outputs = static_cast<int>(node.outputs.size());
+  if (inputs < op.min_inputs || inputs > op.max_inputs || outputs < op.min_outputs || outputs > op.max_outputs) {
+    return fmt::format("{} inputs and {} outputs", inputs, outputs);
+  }
+  for (int i = 0; i < op.min_inputs; ++i) {
+    if (node.inputs[static_cast<size_t>(i)] == kNone) return fmt::format("input {} is missing", i);
+  }
+  for (int i = 0; i < op.min_outputs; ++i) {
+    if (node.outputs[static_cast<size_t>(i)] == kNone) return fmt::format("output {} is missing", i);
+  }
+  return params.parameters.size() == op.parameter_bytes ? "" : fmt::format("{} parameters", params.parameters.size());
+}
+
 struct NodeRule {
   const char* name;
   std::vector<OpKind> kinds;  // empty: all
@@ -325,6 +343,7 @@ const std::vector<NodeRule>& node_rules() {
       {"value count", {OpKind::kShapeValues}, values_are_counted},
       {"width", {OpKind::kBitCast}, widths_match},
       {"bodies", {OpKind::kIf, OpKind::kLoop}, bodies_match},
+      {"plugin", {OpKind::kCustom}, plugin_takes},
   };
   return rules;
 }

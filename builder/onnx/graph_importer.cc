@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "builder/onnx/custom_operator.h"
 #include "builder/onnx/function_body.h"
 #include "builder/onnx/graph_check.h"
 #include "builder/onnx/input_symbols.h"
@@ -196,12 +197,14 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   const std::string domain = plain_domain(node.domain());
   const std::string own_name = name_of_node(node);
   const std::string layer = scope.layer.empty() ? own_name : scope.layer + "/" + own_name;
-  if (const auto function = functions_.find(qualified(domain, node.op_type())); function != functions_.end()) {
+  const CustomOperator* custom = find_custom(node);  // before anything else that knows such a node
+  if (const auto function = functions_.find(qualified(domain, node.op_type()));
+      custom == nullptr && function != functions_.end()) {
     import_function(*function->second, node, scope, inputs, layer);
     return;
   }
   const int64_t opset = opset_of(scope, domain);
-  const onnx::OpSchema* schema = find_schema(node, opset);
+  const onnx::OpSchema* schema = custom != nullptr ? nullptr : find_schema(node, opset);
   if (const onnx::GraphProto* branch = known_branch(node, domain, inputs, *scope.graph)) {
     import_branch(*branch, node, scope, layer);
     return;
@@ -222,9 +225,10 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     scope.values[node.output(0)] = inputs[0];
     return;
   }
-  const ImportFunction import = find_importer(domain, node.op_type());
+  const ImportFunction import = custom != nullptr ? nullptr : find_importer(domain, node.op_type());
   // An operator of ONNX's that the opset has not: its form is not known. Exporters' own operators have no schema.
-  if (schema == nullptr && (import == nullptr || find_schema(node, newest_opset(domain)) != nullptr)) {
+  if (custom == nullptr && schema == nullptr &&
+      (import == nullptr || find_schema(node, newest_opset(domain)) != nullptr)) {
     throw Refusal(layer, unknown_operator_reason(node, opset));
   }
   if (schema != nullptr) {
@@ -232,7 +236,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     check_types(node, *schema, opset, layer, *scope.graph, inputs);
   }
 
-  if (import == nullptr) {
+  if (custom == nullptr && import == nullptr) {
     const auto body = schema_function(node, *schema, static_cast<int>(opset), *scope.graph, inputs);
     if (body == nullptr) throw Refusal(layer, unknown_operator_reason(node, opset));
     import_function(*body, node, scope, inputs, layer);
@@ -250,6 +254,11 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   ir::Graph& graph = *scope.graph;
   const ValueId first_made = graph.value_count();
   NodeContext context(graph, std::move(setting));
+  if (custom != nullptr) {
+    import_custom(context, *custom);
+    bind_outputs(context, first_made, node, scope);
+    return;
+  }
 
   const std::optional<std::vector<KnownTensor>> known = shape_arithmetic(context);
   const bool has_virtual = std::any_of(context.ins().begin(), context.ins().end(),

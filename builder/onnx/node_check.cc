@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "builder/onnx/custom_operator.h"
 #include "builder/onnx/registry.h"
 #include "builder/onnx/tensor_data.h"
 
@@ -104,7 +105,7 @@ void check_types(const onnx::NodeProto& node, const onnx::OpSchema& schema, int6
 bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {
   const std::string domain = plain_domain(node.domain());
   if (is_control_flow(domain, node.op_type()) || is_sequence_operator(domain, node.op_type())) return true;
-  if (find_importer(plain_domain(node.domain()), node.op_type()) != nullptr) return true;
+  if (find_custom(node) != nullptr || find_importer(domain, node.op_type()) != nullptr) return true;
   const onnx::OpSchema* schema = find_schema(node, opset);
   return schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction());
 }
@@ -112,7 +113,10 @@ bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {
 std::string unknown_operator_reason(const onnx::NodeProto& node, int64_t opset) {
   const std::string domain = plain_domain(node.domain());
   if (newest_opset(domain) == 0) {
-    return fmt::format("the domain '{}' is not known; replace the node by ONNX's own operators", domain);
+    return fmt::format(
+        "the domain '{}' is not known; replace the node by ONNX's own operators, or load a plugin "
+        "that has it (--plugins=FILE)",
+        domain);
   }
   if (opset > newest_opset(domain)) {
     return fmt::format("opset {} is newer than {}, the newest known; convert the model to that", opset,

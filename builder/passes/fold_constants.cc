@@ -40,7 +40,7 @@ struct Foldable {
 
 // What running the node now takes, if it can be run and may be.
 std::optional<Foldable> foldable(const ir::Graph& graph, const ir::Node& node) {
-  if (is_control(node.kind)) return std::nullopt;
+  if (is_control(node.kind) || node.kind == OpKind::kCustom) return std::nullopt;
   if (node.kind == OpKind::kReadValues) return std::nullopt;  // symbols name its output
   Foldable fold;
   uint64_t elements_read = 0, elements_made = 0;

@@ -55,6 +55,10 @@ constexpr Rule kRules[] = {
     {OpKind::kGather, {Access::kLastAxis, Access::kRowMajor, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
     {OpKind::kTreeEnsemble, {Access::kLastAxis, Access::kAny, Access::kAny}, Access::kAny, ResultOrder::kRowMajor},
     {OpKind::kRnn, {Access::kLastAxis, Access::kAny, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
+    {OpKind::kCustom,
+     {Access::kRowMajor, Access::kRowMajor, Access::kRowMajor},
+     Access::kRowMajor,
+     ResultOrder::kRowMajor},
     // Bodies know their inputs and outputs as dense, the way a graph knows its bindings.
     {OpKind::kIf, {Access::kRowMajor, Access::kRowMajor, Access::kRowMajor}, Access::kRowMajor, ResultOrder::kRowMajor},
     {OpKind::kLoop,

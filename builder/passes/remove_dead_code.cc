@@ -2,6 +2,7 @@
 
 #include "builder/ir/results.h"
 #include "builder/passes/passes.h"
+#include "tactics/kernels/custom.h"
 
 namespace planwright::builder {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 bool drop_unread_outputs(ir::Graph& graph, ir::Node& node, const std::vector<char>& read) {
   bool changed = false;
   if (node.kind == OpKind::kPointwise || is_control(node.kind)) return false;
-  const auto required = static_cast<size_t>(arity_of(node.kind).min_outputs);
+  const auto required =
+      static_cast<size_t>(node.kind == OpKind::kCustom ? node.as<ir::CustomParams>().op->functions.min_outputs
+                                                       : arity_of(node.kind).min_outputs);
   for (size_t i = required; i < node.outputs.size(); ++i) {
     ir::ValueId& output = node.outputs[i];
     if (output == ir::kNone || read[static_cast<size_t>(output)] != 0) continue;

@@ -45,6 +45,7 @@ std::string key_of(const ir::Graph& graph, const ir::Node& node) {
     append(graph.value(id).dtype, &key);
     append(graph.value(id).dims, &key);
   }
+  if (node.kind == OpKind::kCustom) append(node.as<ir::CustomParams>().op, &key);
   return key + bytes_as_text(ir::to_bytes(node.params));
 }
 
@@ -89,7 +90,7 @@ bool share_subexpressions(ir::Graph& graph) {
   const std::vector<ir::NodeId> order = graph.order();
   for (ir::NodeId id : order) {
     ir::Node& node = graph.node(id);
-    if (is_control(node.kind)) continue;  // its bodies would have to be compared too
+    if (is_control(node.kind)) continue;             // its bodies would have to be compared too
     if (node.kind == OpKind::kReadValues) continue;  // symbols name its output
     const auto [at, is_new] = first.emplace(key_of(graph, node), id);
     if (is_new) continue;

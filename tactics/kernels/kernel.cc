@@ -1,6 +1,7 @@
 #include "tactics/kernels/kernel.h"
 
 #include "schemas/types/checked.h"
+#include "tactics/kernels/custom.h"
 
 namespace planwright {
 namespace {
@@ -117,10 +118,11 @@ Status validate_program(const KernelArgs& args) {
 
 // The first thing checked about params, because the number of scalars depends on it.
 Status validate_params(const KernelArgs& args) {
-  if (args.params_size != params_size_of(args.op) || (args.params_size != 0 && args.params == nullptr) ||
+  const uint32_t size = args.custom != nullptr ? args.custom->functions.parameter_bytes : params_size_of(args.op);
+  if (args.params_size != size || (args.params_size != 0 && args.params == nullptr) ||
       reinterpret_cast<uintptr_t>(args.params) % 8 != 0) {
     return error(StatusCode::kInvalid, "%s has %u bytes of attributes, not %u aligned ones", name_of(args.op),
-                 args.params_size, params_size_of(args.op));
+                 args.params_size, size);
   }
   const int rank = args.core_inputs > 0 && !args.inputs[0].absent ? args.inputs[0].rank : 0;
   const int expected = scalar_count_of(args.op, args.params, rank);

@@ -45,6 +45,8 @@ struct TacticParams {
   int32_t v[8] = {};
 };
 
+struct CustomOperator;  // custom.h
+
 struct KernelArgs {
   OpKind op = OpKind::kPointwise;
   const TensorView* inputs = nullptr;  // the operator's own, then the program's operands
@@ -53,13 +55,14 @@ struct KernelArgs {
   const TensorView* outputs = nullptr;
   int32_t output_count = 0;
 
-  const void* params = nullptr;  // the operator's struct of params.h, 8-byte aligned
+  const void* params = nullptr;  // the operator's struct of params.h (kCustom: the plugin's own), 8-byte aligned
   uint32_t params_size = 0;
   const int64_t* scalars = nullptr;
   int32_t scalar_count = 0;
   const PwInstr* program = nullptr;  // kPointwise: the body; contractions: the epilogue; else empty
   int32_t program_size = 0;
   TacticParams tactic;
+  const CustomOperator* custom = nullptr;  // kCustom: whose code it is
 
   // ---- only for run()
   const std::byte* packed = nullptr;  // 64-byte aligned
@@ -121,6 +124,8 @@ struct KernelDescriptor {
   // Tactic params worth timing for these arguments, best guess first, at most `capacity`; returns how many. Null: only
   // the default.
   int (*tactics)(const KernelArgs& args, TacticParams* list, int capacity) = nullptr;
+
+  const CustomOperator* custom = nullptr;  // kCustom: what goes into KernelArgs::custom
 };
 
 // ---- Helpers that validate() functions share; each returns kInvalid/kUnsupported with its reason.

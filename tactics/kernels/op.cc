@@ -1,5 +1,6 @@
 #include "tactics/kernels/op.h"
 
+#include "tactics/kernels/custom.h"
 #include "tactics/kernels/kernel.h"
 
 namespace planwright {
@@ -72,7 +73,11 @@ constexpr OpRow kControl[] = {
     {"Loop", {0, kAny, 1, kAny}, kNoParams},
 };
 
+// The plugin narrows it down.
+constexpr OpRow kCustomRow = {"Custom", {0, PW_MAX_CUSTOM_INPUTS, 1, PW_MAX_CUSTOM_OUTPUTS}, kNoParams};
+
 const OpRow& row_of(OpKind kind) {
+  if (kind == OpKind::kCustom) return kCustomRow;
   return is_control(kind) ? kControl[static_cast<int>(kind) - static_cast<int>(OpKind::kIf)]
                           : kOps[static_cast<int>(kind)];
 }

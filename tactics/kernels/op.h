@@ -85,13 +85,18 @@ enum class OpKind : uint8_t {
   // are those of a graph's node; the step of a plan has fewer (control.h).
   kIf = 240,  // condition[1] (operands of the first body, then of the second) -> what either body makes
   kLoop,  // trip count[1] (optional), carried values, operands of the body -> iterations done, carried values, stacks
+
+  // A plugin's operator (custom.h), also apart: it has one kernel, the plugin's, and no reference kernel.
+  kCustom = 248,  // what the plugin says
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kNonMaxSuppression) + 1;  // without control flow
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kNonMaxSuppression) + 1;  // without those numbered apart
 
 constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
 
-constexpr bool is_valid(OpKind kind) { return static_cast<int>(kind) < kOpKindCount || is_control(kind); }
+constexpr bool is_valid(OpKind kind) {
+  return static_cast<int>(kind) < kOpKindCount || is_control(kind) || kind == OpKind::kCustom;
+}
 
 // How many bodies the operator runs: an If one of two, a Loop one again and again.
 constexpr int bodies_of(OpKind kind) { return kind == OpKind::kIf ? 2 : kind == OpKind::kLoop ? 1 : 0; }

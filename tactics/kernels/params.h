@@ -310,7 +310,7 @@ struct NonMaxSuppressionParams {
   int32_t center_point_box = 0;  // 1: boxes are centre x, y, width, height; 0: two corners y, x
 };
 
-// Bytes of the operator's params struct; 0 for NoParams.
+// Bytes of the operator's params struct; 0 for NoParams, and for kCustom, whose plugin says.
 uint32_t params_size_of(OpKind kind);
 
 // How many scalars the operator takes at this rank of its first input (spatial for windows).

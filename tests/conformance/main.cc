@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "apps/common/plugins.h"
 #include "schemas/types/error.h"
 #include "tests/conformance/run_case.h"
 
@@ -123,6 +124,7 @@ void write_json(const std::string& path, const std::vector<Case>& cases, const s
 
 struct Arguments {
   std::string folder, filter, json;
+  std::vector<std::string> plugins;
   int jobs = 1;
   double timeout = 60;
   int min_passed = 0;
@@ -130,6 +132,7 @@ struct Arguments {
 
 // 0 when nothing was wrong, crashed or hung and at least min_passed passed.
 int run_main(const Arguments& arguments) {
+  apps::load_plugins(arguments.plugins);
   const std::regex filter(arguments.filter);
   std::vector<Case> cases;
   for (Case& one : find_cases(arguments.folder)) {
@@ -166,6 +169,7 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", arguments.jobs, "cases at once")->check(CLI::Range(1, 256));
   app.add_option("--timeout", arguments.timeout, "seconds a case may take")->check(CLI::PositiveNumber);
   app.add_option("--json", arguments.json, "where results go");
+  app.add_option("--plugins", arguments.plugins, "libraries of custom operators: lib.so,...")->delimiter(',');
   app.add_option("--min-passed", arguments.min_passed, "fail where fewer pass");
   CLI11_PARSE(app, argc, argv);
   try {

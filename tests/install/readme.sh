@@ -39,6 +39,13 @@ expect_missing "$work/app/app"
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/fragment_whole.cc" ||
   fail "README's C++ fragment does not compile"
 
+# The example of a plugin, by the command that it gives.
+cp "$source/docs/examples/window_mean.c" "$work/app/"
+command=$(grep -oE 'cc .*window_mean\.c .*pkg-config.*' "$work/app/window_mean.c" | head -1)
+(cd "$work/app" && eval "$command" && [ -s window_mean.so ]) || fail "the example's '$command' fails"
+"${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" "$work/app/window_mean.c" ||
+  fail "the example of a plugin has warnings"
+
 for program in buildengine runengine; do
   "$prefix/bin/$program" --version | grep "^$program " >/dev/null || fail "the installed $program does not start"
 done

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "planwright/planwright.h"
+#include "planwright/plugin.h"
 
 namespace pw {
 
@@ -34,6 +35,9 @@ class Failure : public std::runtime_error {
 inline void require(int status) {
   if (status != PW_OK) throw Failure(status, pw_last_error());
 }
+
+// Makes the operators of a plugin known, for engines opened afterwards.
+inline void register_plugin(const pw_plugin* plugin) { require(pw_register_plugin(plugin)); }
 
 // An open engine. May be used by any number of threads; goes when it and the last of its contexts do.
 class Engine {

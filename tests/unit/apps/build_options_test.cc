@@ -101,7 +101,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--device=cuda",
                            "--stripWeights",
                            "--refitFromOnnx",
-                           "--plugins=x.so",
                            "--exportGraph=x.svg",
                            "--report=x.html",
                            "--explain",

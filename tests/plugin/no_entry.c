@@ -1,0 +1,2 @@
+/* A shared library that is no plugin. */
+int answer(void) { return 42; }
