@@ -3,16 +3,15 @@
 // the trees, as the reference kernel does.
 #include "tactics/kernels/fast/tree_ensemble.h"
 
-#include "tactics/kernels/fast/vector.h"
+#include "tactics/kernels/fast/vector_gather.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
-using WordTag = hn::RebindToUnsigned<FloatTag>;
-using WordVec = hn::Vec<WordTag>;
 using WordMask = hn::Mask<WordTag>;
 constexpr WordTag kU{};
 constexpr hn::RebindToSigned<FloatTag> kI{};
+constexpr PairTag kPair{};
 constexpr int kVectors = 4;
 constexpr int64_t kGroup = kVectors * kLanes;
 constexpr int64_t kInlinePaths = 1 << 12;  // so few are walked sooner than threads wake
@@ -20,9 +19,6 @@ constexpr int64_t kInlinePaths = 1 << 12;  // so few are walked sooner than thre
 // Which tests a forest has besides x <= split.
 enum Tests { kPlain, kMissing, kSets };
 
-HWY_INLINE WordVec gather_words(const uint32_t* base, WordVec index) {
-  return hn::GatherIndex(kU, base, hn::BitCast(kI, index));
-}
 HWY_INLINE WordVec word(uint32_t value) { return hn::Set(kU, value); }
 
 template <int kWords, Tests kTests>
@@ -45,7 +41,7 @@ class Walker {
       for (int i = 0; i < kCount; ++i) at[i] = next(at[i], x, rows[i], &done);
       if (hn::AllTrue(kU, done)) break;
     }
-    for (int i = 0; i < kCount; ++i) hn::StoreU(gather_words(words_, place_of(at[i])), kU, leaves + i * kLanes);
+    for (int i = 0; i < kCount; ++i) hn::StoreU(gather(words_, place_of(at[i])), kU, leaves + i * kLanes);
   }
 
  private:
@@ -53,20 +49,35 @@ class Walker {
     return kWords == kNarrowWords ? hn::ShiftLeft<1>(at) : hn::ShiftLeft<2>(at);
   }
 
+  // Words 0 and 1 of each lane's node: pairs of even lanes, then of odd ones, for half as many loads as one word a
+  // time.
+  HWY_INLINE void load_nodes(WordVec at, FloatVec* split, WordVec* meta) const {
+    const PairVec index = hn::BitCast(kPair, at);
+    const auto* pairs = reinterpret_cast<const uint64_t*>(words_);
+    const PairVec even = gather_pairs(pairs, hn::And(index, hn::Set(kPair, 0xFFFFFFFFu)));
+    const PairVec odd = gather_pairs(pairs, hn::ShiftRight<32>(index));
+    *split = hn::BitCast(kF, hn::OddEven(hn::BitCast(kU, hn::ShiftLeft<32>(odd)), hn::BitCast(kU, even)));
+    *meta = hn::OddEven(hn::BitCast(kU, odd), hn::BitCast(kU, hn::ShiftRight<32>(even)));
+  }
+  static HWY_INLINE PairVec gather_pairs(const uint64_t* pairs, PairVec at) {
+    if (kWords == kWideWords) at = hn::Add(at, at);
+    return gather(pairs, at);
+  }
+
   // One level down; leaves stay where they are. Takes lanes that are in none from `done`.
   HWY_INLINE WordVec next(WordVec at, const float* x, WordVec rows, WordMask* done) const {
-    const WordVec place = place_of(at);
-    const WordVec meta = gather_words(words_ + 1, place);
-    const FloatVec split = hn::BitCast(kF, gather_words(words_, place));
+    FloatVec split;
+    WordVec meta;
+    load_nodes(at, &split, &meta);
     WordVec feature = hn::ShiftRight<kNodeFlagBits>(meta);
     if (kWords == kNarrowWords) feature = hn::And(feature, word(feature_mask_));
     const WordVec offset = hn::Add(rows, hn::Min(feature, word(last_feature_)));
-    const FloatVec value = hn::GatherIndex(kF, x, hn::BitCast(kI, offset));
+    const FloatVec value = gather(x, offset);
     WordVec jump;
     if (kWords == kNarrowWords) {
       jump = hn::ShiftRightSame(meta, jump_shift_);
     } else {
-      jump = gather_words(words_ + 2, place);
+      jump = gather(words_ + 2, place_of(at));
     }
     WordMask yes = hn::RebindMask(kU, hn::Le(value, split));
     WordVec step_of_no = word(1);
@@ -89,7 +100,7 @@ class Walker {
 
   // Whether the value is base + i for a bit i of the mask behind the node.
   HWY_INLINE WordMask is_member(WordVec at, FloatVec value, FloatVec base) const {
-    const WordVec mask = gather_words(words_, place_of(hn::Min(hn::Add(at, word(1)), word(last_))));
+    const WordVec mask = gather(words_, place_of(hn::Min(hn::Add(at, word(1)), word(last_))));
     const FloatVec distance = hn::Sub(value, base);
     const auto in_block = hn::And(hn::Ge(distance, hn::Zero(kF)), hn::Lt(distance, hn::Set(kF, 32.0f)));
     const auto whole = hn::ConvertTo(kI, hn::IfThenElseZero(in_block, distance));
