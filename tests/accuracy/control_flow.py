@@ -26,9 +26,9 @@ MODELS = {
         ["--minShapes=trips:1", "--optShapes=trips:4", "--maxShapes=trips:9"],
         [{"trips": np.array(t, np.int64), "x": np.array([v, 1], np.float32)} for t, v in ((1, 1), (9, 1), (9, 30), (5, 2))]),
     "one_branch_fits": (
-        """(bool c, float[2] x) => (float[2] y) <float[3] w = {1, 2, 3}> { y = If(c) <then_branch = a () => (float[2] p)
-           { p = Abs(x) }, else_branch = b () => (float[2] q) { q = Add(x, w) }> }""",
-        [], [{"c": np.array(True), "x": np.array([-1, 2], np.float32)}]),
+        """(bool c, float[n] x) => (float[m] y) <float[3] w = {1, 2, 3}> { y = If(c) <then_branch = a () => (float[m] p)
+           { p = Abs(x) }, else_branch = b () => (float[m] q) { q = Add(x, w) }> }""",
+        ["--shapes=x:2"], [{"c": np.array(True), "x": np.array([-1, 2], np.float32)}]),
 }
 
 
