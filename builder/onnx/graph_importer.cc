@@ -400,21 +400,19 @@ void GraphImporter::add_outputs(Scope& scope) {
 }
 
 void GraphImporter::check_output(const TensorDecl& declared, const ir::Value& value) {
-  bool fits = declared.dtype == value.dtype, same_dims = true;
-  if (declared.has_shape) {
-    fits = fits && declared.dims.size() == value.dims.size();
-    for (size_t i = 0; fits && i < value.dims.size(); ++i) {
-      same_dims = same_dims && (declared.dims[i] < 0 || !ir::proven_different(declared.dims[i], value.dims[i]));
-    }
+  const bool same_type = declared.dtype == value.dtype;
+  bool same_dims = !declared.has_shape || declared.dims.size() == value.dims.size();
+  for (size_t i = 0; declared.has_shape && same_dims && i < value.dims.size(); ++i) {
+    same_dims = declared.dims[i] < 0 || !ir::proven_different(declared.dims[i], value.dims[i]);
   }
-  if (fits && same_dims) return;
+  if (same_type && same_dims) return;
   std::vector<std::string> dims;
   for (const int64_t dim : declared.dims) dims.push_back(dim < 0 ? "?" : std::to_string(dim));
   const std::string both =
       fmt::format("output '{}' is declared as {}[{}], but the graph makes {}{}", declared.name, name_of(declared.dtype),
                   fmt::join(dims, ", "), name_of(value.dtype), ir::to_string(value.dims));
-  // Exporters of dynamic models declare dims of 1 that are none.
-  if (!fits || static_inputs_) throw Error(StatusCode::kInvalid, both + "; correct the declaration");
+  // Exporters of dynamic models declare dims of 1 that are none, and [N] for [N, 1].
+  if (!same_type || static_inputs_) throw Error(StatusCode::kInvalid, both + "; correct the declaration");
   graph_.warnings.push_back(both + "; what the graph makes is the engine's");
 }
 

@@ -187,9 +187,10 @@ void one_hot_encoder(NodeContext& node) {
 }
 
 void zip_map(NodeContext& node) {
-  node.unsupported(
-      "it makes a sequence of maps, which engines do not have; convert the model with zipmap=False (skl2onnx: "
-      "options={id(model): {'zipmap': False}}), so that the scores are a tensor");
+  node.unsupported(fmt::format(
+      "it makes a sequence of maps, which engines do not have; make the tensor '{}' that it reads the output "
+      "instead (skl2onnx and onnxmltools: convert with zipmap=False)",
+      node.input(0).name));
 }
 
 constexpr ImporterRow kRows[] = {
