@@ -53,13 +53,12 @@ def target(x, classes=0):
 def sklearn_model(model, x, y=None, **options):
     """The model, fitted, as skl2onnx writes it."""
     import skl2onnx
-    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+    from skl2onnx.common.data_types import guess_data_type
     model.fit(x, y)
-    kind = Int64TensorType if x.dtype == np.int64 else FloatTensorType
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if hasattr(last, "classes_") and type(last).__name__ != "LinearSVC":
         options["zipmap"] = False
-    return skl2onnx.convert_sklearn(model, initial_types=[("x", kind([None, x.shape[1]]))],
+    return skl2onnx.convert_sklearn(model, initial_types=[("x", type(guess_data_type(x)[0][1])([None, x.shape[1]]))],
                                     options={id(last): options} if options else None,
                                     target_opset={"": 18, "ai.onnx.ml": 3})
 
@@ -127,6 +126,13 @@ def random_forest_of_two_numbers():
     from sklearn.ensemble import RandomForestRegressor
     x = table()
     return sklearn_model(RandomForestRegressor(20, random_state=0), x, np.stack([target(x), x[:, 3] ** 2], 1)), x
+
+
+@model
+def random_forest_of_doubles():
+    from sklearn.ensemble import RandomForestClassifier
+    x = table().astype(np.float64)
+    return sklearn_model(RandomForestClassifier(20, random_state=0), x, target(x, 3)), x
 
 
 @model

@@ -59,6 +59,29 @@ TEST(ImportTrees, LinksMustNotLeadInACircle) {
   EXPECT_EQ(tree_failure("1", "2", "2").code, StatusCode::kInvalid);  // a feature that is not there
 }
 
+// Forty nodes in a row, each with both links to the next, are 2^40 leaves.
+TEST(ImportTrees, SharedNodesAreCopiedOnlySoOften) {
+  std::string ids, modes, next, zeros, splits;
+  for (int i = 0; i <= 40; ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    ids += fmt::format("{}{}", comma, i);
+    modes += fmt::format("{}\"{}\"", comma, i == 40 ? "LEAF" : "BRANCH_LEQ");
+    next += fmt::format("{}{}", comma, i == 40 ? 0 : i + 1);
+    zeros += fmt::format("{}0", comma);
+    splits += fmt::format("{}0.5", comma);
+  }
+  const Failure failure = import_failure(fmt::format(
+      R"((float[n, 2] x) => (float[n, 1] y) {{
+    y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [{0}], nodes_nodeids = [{1}],
+      nodes_featureids = [{0}], nodes_modes = [{2}], nodes_values = [{4}], nodes_truenodeids = [{3}],
+      nodes_falsenodeids = [{3}], target_treeids = [0], target_nodeids = [40], target_ids = [0],
+      target_weights = [1.0]> (x)
+  }})",
+      zeros, ids, modes, next, splits));
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("share nodes")) << failure;
+}
+
 TEST(ImportMicrosoft, ShapesThatCannotBeRightAreInvalid) {
   EXPECT_EQ(
       import_failure("(float[2, 3, 8] x) => (float[2, 3, 8] y) { y = com.microsoft.RotaryEmbedding(x, x, x, x) }").code,
