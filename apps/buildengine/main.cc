@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "apps/buildengine/layer_info.h"
 #include "apps/buildengine/options.h"
@@ -30,7 +31,8 @@ namespace {
 constexpr double kMib = 1024.0 * 1024.0;
 
 // The model, the engine, the timing cache and the layers are files of their own, and the last three can be written.
-void check_paths(const std::vector<NamedFile>& read, const EngineOptions& options) {
+void check_paths(std::vector<NamedFile> read, const EngineOptions& options) {
+  for (const std::string& path : options.plugins) read.push_back({"--plugins", path});
   check_files(read, {{"--saveEngine", options.save_engine},
                      {"--timingCacheFile", options.search.timing_cache_path},
                      {"--exportLayerInfo", options.export_layer_info}});
@@ -42,7 +44,7 @@ void check_paths(const std::vector<NamedFile>& read, const EngineOptions& option
 void check_data_paths(const builder::OnnxModel& model, const EngineOptions& options) {
   std::vector<NamedFile> read;
   for (const std::string& path : model.data_files()) read.push_back({"the model's external data", path});
-  check_paths(read, options);
+  check_paths(std::move(read), options);
 }
 
 // --check: prints the verdict; true when the model is supported.

@@ -47,6 +47,7 @@ void print_context(const pw::Engine& engine, const RunOptions& options, Tensors&
 // Before any work: what is written must be writable, and nothing that is read or written twice.
 void check_paths(const RunOptions& options) {
   std::vector<NamedFile> read{{"--loadEngine", options.engine}};
+  for (const std::string& path : options.plugins) read.push_back({"--plugins", path});
   for (const auto& [name, path] : options.input_files) read.push_back({"--loadInputs", path});
   check_files(read, {{"--saveOutputs", options.save_outputs},
                      {"--exportOutput", options.export_output},

@@ -56,6 +56,8 @@ def main():
                              ([f"--plugins={build}/lib/no_entry.so"], "it does not export planwright_plugin()"),
                              ([f"--plugins={build}/lib/other_abi.so"], "was made for ABI 2")):
             run(1, words, "buildengine", "--onnx=model.onnx", "--saveEngine=e", *shapes, *flags)
+        run(2, "would overwrite --plugins=text.so", "buildengine", "--onnx=model.onnx", "--saveEngine=text.so", *shapes,
+            "--plugins=text.so")
         if pathlib.Path("e").exists():
             faults.append("a failed build left an engine")
         run(0, "Created engine", "buildengine", "--onnx=model.onnx", "--saveEngine=e", *shapes, plugin,
@@ -68,6 +70,8 @@ def main():
             faults.append("the same model, plugin and timing cache gave other bytes")
         run(1, "needs the custom operator com.example::WindowMean (version 1), which is not registered", "runengine",
             "--loadEngine=e")
+        run(2, "would overwrite --plugins=./text.so", "runengine", "--loadEngine=e", "--plugins=./text.so",
+            "--saveOutputs=text.so")
         run(1, "--plugins=absent.so", "runengine", "--loadEngine=e", "--plugins=absent.so")
         for rows, length in ((1, 4), (64, 64), (33, 21)):
             x = np.random.default_rng(rows).standard_normal((rows, length)).astype(np.float32)
