@@ -741,6 +741,9 @@ KernelCase random_case(OpKind op, Rng& rng) {
     case OpKind::kNonZero: return non_zero(make);
     case OpKind::kUnique: return unique(make);
     case OpKind::kNonMaxSuppression: return non_max_suppression(make);
+    case OpKind::kIf:
+    case OpKind::kLoop:
+    case OpKind::kCustom: break;  // have no reference kernel
   }
   return {};
 }
