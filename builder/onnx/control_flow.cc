@@ -125,7 +125,41 @@ struct GraphImporter::Branch {
   Scope inner;
   std::vector<ValueId> made;  // its outputs
   std::string fault;          // why it can never run
+
+  const ir::Value& value(size_t output) const { return graph->value(made[output]); }
 };
+
+// Where two branches' tensors differ in the length of their first axis alone: a length that holds both.
+std::optional<Dim> GraphImporter::room_for(const std::vector<Branch>& branches, size_t output) {
+  Dim room = 0;
+  const Shape& other = branches[0].value(output).dims;
+  for (const Branch& branch : branches) {
+    const Shape& dims = branch.value(output).dims;
+    if (dims.empty() || dims.size() != other.size()) return std::nullopt;
+    const Shape rest(dims.begin() + 1, dims.end());
+    if (!same_dims(rest, Shape(other.begin() + 1, other.end())) || !ir::results_in(*branch.graph, rest).empty()) {
+      return std::nullopt;
+    }
+    // What only the branch computes is not known around it; how large it may become is.
+    const bool is_inner = !ir::results_in(*branch.graph, {dims[0]}).empty();
+    room = ir::max(room, is_inner ? Dim(ir::range_of(dims[0]).max) : dims[0]);
+  }
+  return room;
+}
+
+// The branch makes the output as long as `room`, and one output more: how much of that counts.
+void GraphImporter::fill_room(Branch& branch, size_t output, Dim room, const std::string& layer) {
+  Emitter emitter = emitter_for(branch.inner, layer);
+  Shape dims = branch.value(output).dims;
+  const Dim length = dims[0];
+  branch.made.push_back(emitter.shape_values(DType::kI64, {Dim(1)}, {length}));
+  if (ir::proven_equal(length, room)) return;
+  Operation pad{OpKind::kPad, PadParams{}, {branch.made[output]}, Shape(2 * dims.size(), Dim(0))};
+  pad.scalars[dims.size()] = room - length;
+  dims[0] = room;
+  pad.results[0].dims = dims;
+  branch.made[output] = emitter.emit_one(std::move(pad));
+}
 
 // A Loop's body as a graph of its own.
 struct GraphImporter::LoopBody {
@@ -236,7 +270,6 @@ void GraphImporter::import_if(const onnx::NodeProto& node, Scope& scope, ValueId
   for (const std::string& name : node.output()) {
     if (!name.empty()) wanted.push_back(name);
   }
-  std::vector<Body> bodies;
   std::vector<ValueId> inputs{condition};
   std::string onnx;
   std::vector<Branch> branches;
@@ -251,33 +284,51 @@ void GraphImporter::import_if(const onnx::NodeProto& node, Scope& scope, ValueId
     if (both_fail) throw Error(StatusCode::kInvalid, branches[i].fault);
     return import_only_branch(node, scope, condition, layer, branches[i]);
   }
-  for (Branch& branch : branches) {
-    for (const ValueId id : branch.made) emitter_for(branch.inner, layer).materialize(id);
-    set_outputs(branch.inner, branch.made);
-    inputs.insert(inputs.end(), branch.inner.captures.begin(), branch.inner.captures.end());
-    bodies.push_back(std::move(branch.graph));
-    onnx = branch.inner.onnx;
-  }
-  std::vector<ValueId> outputs;
+  std::vector<std::optional<Dim>> rooms;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const ir::Value &a = bodies[0]->value(bodies[0]->outputs[i]), &b = bodies[1]->value(bodies[1]->outputs[i]);
+    const ir::Value &a = branches[0].value(i), &b = branches[1].value(i);
     if (a.dtype != b.dtype) {
       invalid(layer, node,
               fmt::format("output '{}' is {} in one branch, {} in the other", wanted[i], text_of(a), text_of(b)));
     }
+    rooms.push_back(same_dims(a.dims, b.dims) ? std::nullopt : room_for(branches, i));
+    if (rooms[i]) continue;
     if (!same_dims(a.dims, b.dims)) {
-      throw Refusal(layer, fmt::format("output '{}' is {} in one branch, {} in the other; give both one shape, or make "
-                                       "the condition a constant",
-                                       wanted[i], text_of(a), text_of(b)));
+      throw Refusal(layer,
+                    fmt::format("output '{}' is {} in one branch, {} in the other, which differ in more than the "
+                                "length of the first axis; give both one shape, or make the condition a constant",
+                                wanted[i], text_of(a), text_of(b)));
     }
-    const std::string& name = wanted[i];
-    ir::Value& output = scope.graph->add_value(scope.layer.empty() ? name : scope.layer + "/" + name, a.dtype, a.dims);
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!rooms[i]) continue;
+    for (Branch& branch : branches) fill_room(branch, i, *rooms[i], layer);
+  }
+  for (Branch& branch : branches) {
+    for (const ValueId id : branch.made) emitter_for(branch.inner, layer).materialize(id);
+    set_outputs(branch.inner, branch.made);
+    inputs.insert(inputs.end(), branch.inner.captures.begin(), branch.inner.captures.end());
+    onnx = branch.inner.onnx;
+  }
+  const ValueId first_made = scope.graph->value_count();
+  std::vector<ValueId> outputs;
+  for (size_t i = 0; i < branches[0].made.size(); ++i) {
+    const ir::Value &a = branches[0].value(i), &b = branches[1].value(i);
+    ir::Value& output = scope.graph->add_value(layer + ":part", a.dtype, a.dims);
     if (a.elements && a.elements == b.elements) output.elements = a.elements;
     outputs.push_back(output.id);
-    scope.values[name] = output.id;
   }
-  emitter_for(scope, layer).materialize(condition);
-  add_node(scope, OpKind::kIf, NoParams{}, std::move(inputs), std::move(outputs), std::move(bodies), layer, onnx);
+  Emitter emitter = emitter_for(scope, layer);
+  emitter.materialize(condition);
+  add_node(scope, OpKind::kIf, NoParams{}, std::move(inputs), outputs, {branches[0].graph, branches[1].graph}, layer,
+           onnx);
+  size_t next_count = wanted.size();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const ValueId result =
+        rooms[i] ? emitter.slice(outputs[i], 0, 0, emitter.read_count(outputs[next_count++], *rooms[i])) : outputs[i];
+    scope.values[wanted[i]] = result;
+    name_value(result, first_made, scope, wanted[i]);
+  }
 }
 
 bool GraphImporter::import_loop_body(const onnx::NodeProto& node, Scope& scope, const LoopParts& parts,

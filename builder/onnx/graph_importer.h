@@ -76,6 +76,8 @@ class GraphImporter {
   // A branch as a body of its own; nothing where something was refused.
   std::optional<Branch> import_if_body(const onnx::GraphProto& proto, const onnx::NodeProto& node, Scope& scope,
                                        const std::string& layer);
+  static std::optional<Dim> room_for(const std::vector<Branch>& branches, size_t output);
+  static void fill_room(Branch& branch, size_t output, Dim room, const std::string& layer);
   // The If whose branch `failing` cannot run at the profile's shapes becomes the other branch, which must be taken.
   void import_only_branch(const onnx::NodeProto& node, Scope& scope, ValueId condition, const std::string& layer,
                           const Branch& failing);

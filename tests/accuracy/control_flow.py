@@ -25,6 +25,12 @@ MODELS = {
            { t = Add(s, s) u = Sqrt(t) m = ReduceMax<keepdims = 0>(t) again = Less(m, limit) }> all = Neg(stack) }""",
         ["--minShapes=trips:1", "--optShapes=trips:4", "--maxShapes=trips:9"],
         [{"trips": np.array(t, np.int64), "x": np.array([v, 1], np.float32)} for t, v in ((1, 1), (9, 1), (9, 30), (5, 2))]),
+    "keep_if_any": (
+        """(float[6] x) => (float[n] y) <float limit = {1}, int64[1] flat = {-1}> {
+           m = ReduceMax<keepdims = 0>(x) c = Greater(m, limit) y = If(c) <then_branch = a () => (float[k] p)
+           { big = Greater(x, limit) i = NonZero(big) j = Reshape(i, flat) p = Gather(x, j) },
+           else_branch = b () => (float[0] e) { e = Constant<value = float[0] {}>() }> }""",
+        [], [{"x": np.array(v, np.float32)} for v in ([0, 2, 3, 0, 1, 5], [0, 0, 0, 0, 0, 0], [9, 9, 9, 9, 9, 9])]),
     "one_branch_fits": (
         """(bool c, float[n] x) => (float[m] y) <float[3] w = {1, 2, 3}> { y = If(c) <then_branch = a () => (float[m] p)
            { p = Abs(x) }, else_branch = b () => (float[m] q) { q = Add(x, w) }> }""",

@@ -10,6 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 ir::Tensor ints(const std::vector<int64_t>& dims, const std::vector<int64_t>& elements) {
   return tensor_of(DType::kI64, dims, elements);
@@ -40,13 +41,27 @@ TEST(ImportIf, BranchesTakeWhatTheyReadFromAround) {
               ElementsAre(ElementsAre(10, 20), ElementsAre(1, 4)));
 }
 
-TEST(ImportIf, BranchesOfTwoShapesAreRefused) {
+TEST(ImportIf, BranchesMayDifferInTheLengthOfTheFirstAxis) {
+  const ir::Graph graph = import_text(
+      13,
+      "(bool c, float[2] x) => (float[n] y, float[m] z) { y, z = If(c) <then_branch = a () => (float[2] p, float[k] q) "
+      "{ "
+      "p = Abs(x) i = NonZero(x) t = Cast<to = 1>(i) s = Constant<value_ints = [-1]>() q = Reshape(t, s) }, "
+      "else_branch = b () => (float[4] r, float[0] e) { r = Concat<axis = 0>(x, x) "
+      "e = Constant<value = float[0] {}>() }> }");
+  EXPECT_THAT(outputs_of(graph, {flag(true), floats({2}, {0, -2})}), ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+  EXPECT_THAT(outputs_of(graph, {flag(true), floats({2}, {1, -2})}), ElementsAre(ElementsAre(1, 2), ElementsAre(0, 1)));
+  EXPECT_THAT(outputs_of(graph, {flag(false), floats({2}, {1, 2})}), ElementsAre(ElementsAre(1, 2, 1, 2), IsEmpty()));
+}
+
+TEST(ImportIf, BranchesThatDifferInMoreAreRefused) {
   const Failure failure = import_failure(
       13,
-      "(bool c, float[2] x) => (float[n] y) { [choice] y = If(c) <then_branch = a () => (float[2] p) { p = Abs(x) }, "
-      "else_branch = b () => (float[4] q) { q = Concat<axis = 0>(x, x) }> }");
+      "(bool c, float[2, 1] x) => (float[n, m] y) { [choice] y = If(c) <then_branch = a () => (float[2, 1] p) "
+      "{ p = Abs(x) }, else_branch = b () => (float[2, 2] q) { q = Concat<axis = 1>(x, x) }> }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
-  EXPECT_TRUE(failure.mentions("choice (If") && failure.mentions("fp32[2]") && failure.mentions("fp32[4]")) << failure;
+  EXPECT_TRUE(failure.mentions("choice (If") && failure.mentions("fp32[2, 1]") && failure.mentions("fp32[2, 2]"))
+      << failure;
 }
 
 constexpr const char* kOneBranchFits =
