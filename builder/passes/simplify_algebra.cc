@@ -78,7 +78,8 @@ bool reduces_length_one(const ir::Graph& graph, const ir::Node& node) {
 }
 
 bool is_identity(const ir::Graph& graph, const ir::Node& node) {
-  if (node.inputs.empty() || !keeps_shape(graph, node)) return false;
+  // A Loop without a trip count has no first input.
+  if (node.inputs.empty() || node.inputs[0] == ir::kNone || !keeps_shape(graph, node)) return false;
   const int rank = static_cast<int>(input_dims(graph, node).size());
   switch (node.kind) {
     case OpKind::kPointwise: return copies_its_input(graph, node);

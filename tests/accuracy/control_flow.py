@@ -25,6 +25,11 @@ MODELS = {
            { t = Add(s, s) u = Sqrt(t) m = ReduceMax<keepdims = 0>(t) again = Less(m, limit) }> all = Neg(stack) }""",
         ["--minShapes=trips:1", "--optShapes=trips:4", "--maxShapes=trips:9"],
         [{"trips": np.array(t, np.int64), "x": np.array([v, 1], np.float32)} for t, v in ((1, 1), (9, 1), (9, 30), (5, 2))]),
+    "no_trip_count": (
+        """(float[1] x) => (float[1] y) <bool yes = {1}, float[1] limit = {100}> {
+           y = Loop("", yes, x) <body = b (int64 i, bool c, float[1] s) => (bool[1] again, float[1] t)
+           { t = Add(s, s) again = Less(t, limit) }> }""",
+        [], [{"x": np.array([v], np.float32)} for v in (1, 60, 101)]),
     "keep_if_any": (
         """(float[6] x) => (float[n] y) <float limit = {1}, int64[1] flat = {-1}> {
            m = ReduceMax<keepdims = 0>(x) c = Greater(m, limit) y = If(c) <then_branch = a () => (float[k] p)
