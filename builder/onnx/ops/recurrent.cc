@@ -68,29 +68,26 @@ struct Weights {
   ValueId of_input, of_state;
 };
 
+// A float in the type that is computed in: what is short is widened once, so that states keep their digits from step
+// to step.
+ValueId widened(NodeContext& node, ValueId x) {
+  return node.cast(x, node.in_type(kX) == DType::kF64 ? DType::kF64 : DType::kF32);
+}
+
 // What the core operator wants of X, W and the bias: see OpKind::kRnn.
 struct InputPart {
   ValueId gates, bias;
 };
 InputPart input_part(NodeContext& node, const RnnParams& params, const Weights& weights) {
   const Dim directions = params.directions, hidden = params.hidden, rows = node.dims(weights.of_state)[1];
-  const ValueId w = node.reshape(weights.of_input, {directions * rows, node.in_dims(kX)[2]});
-  // The sums of short types stay in fp32, as they would inside the operator.
-  const DType type = node.in_type(kX) == DType::kF64 ? DType::kF64 : DType::kF32;
-  Operation product{OpKind::kMatMul, NoParams{}, {node.in(kX), node.swap_last_axes(w)}};
-  product.results[0].dtype = type;
-  if (node.in_type(kX) != type) {
-    ProgramBuilder program;
-    program.store(program.accumulator(), type);
-    product.program = program.instructions();
-  }
-  const ValueId gates = node.emit_one(std::move(product));
+  const ValueId w = node.reshape(widened(node, weights.of_input), {directions * rows, node.in_dims(kX)[2]});
+  const ValueId gates = node.matmul(widened(node, node.in(kX)), node.swap_last_axes(w));
   if (!node.has(kBias)) return {gates, ir::kNone};
 
   node.require(node.in_rank(kBias) == 2, "its bias must have two axes");
   node.guard_equal(node.in_dims(kBias)[0], directions, "biases for each direction");
   node.guard_equal(node.in_dims(kBias)[1], rows + rows, "the biases of its gates");
-  const ValueId bias = node.cast(node.in(kBias), type);
+  const ValueId bias = widened(node, node.in(kBias));
   const auto part = [&](Dim begin, Dim length) { return node.slice(bias, 1, begin, length); };
   // Biases of the input come first, then those of the state. The reset gate of a GRU may multiply its last one.
   const bool is_reset = params.kind == RnnKind::kGru && params.linear_before_reset != 0;
@@ -129,20 +126,23 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   read_activations(node, std::move(activations), params);
 
   const InputPart part = input_part(node, params, weights);
-  Operation operation{OpKind::kRnn, params, {part.gates, weights.of_state, part.bias}};
-  for (int i = kLengths; i < kInputs; ++i) operation.inputs.push_back(node.has(i) ? node.in(i) : ir::kNone);
+  Operation operation{OpKind::kRnn, params, {part.gates, widened(node, weights.of_state), part.bias}};
+  for (int i = kLengths; i < kInputs; ++i) {
+    const ValueId given = node.has(i) ? node.in(i) : ir::kNone;
+    operation.inputs.push_back(given == ir::kNone || i == kLengths ? given : widened(node, given));
+  }
   while (operation.inputs.back() == ir::kNone) operation.inputs.pop_back();
   const int outputs = kind == RnnKind::kLstm ? 3 : 2;
   operation.results.assign(static_cast<size_t>(outputs), Result{});
   for (int i = 0; i < outputs; ++i) {
-    operation.results[static_cast<size_t>(i)].dtype = node.in_type(kX);
+    operation.results[static_cast<size_t>(i)].dtype = node.dtype(part.gates);
     // The core operator always writes the whole sequence.
     operation.results[static_cast<size_t>(i)].wanted = i == 0 || node.wants(i);
   }
   while (!operation.results.back().wanted) operation.results.pop_back();
   const std::vector<ValueId> made = node.emit(std::move(operation));
   for (size_t i = 0; i < made.size(); ++i) {
-    if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), made[i]);
+    if (node.wants(static_cast<int>(i))) node.set(static_cast<int>(i), node.cast(made[i], node.in_type(kX)));
   }
 }
 

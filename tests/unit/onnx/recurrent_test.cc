@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A GRU of activations that are the identity, 2 units in each of 2 directions.
+// A GRU of 2 units in each of 2 directions.
 std::string gru_text(const std::string& type, const std::string& attributes, const std::string& inputs) {
   return "(" + type + "[t, n, 3] x, " + type + "[2, 6, 3] w, " + type + "[2, 6, 2] r, " + type + "[2, 12] b) => (" +
          type + "[t, 2, n, 2] y) { [gru] y = GRU<hidden_size = 2, direction = \"bidirectional\"" + attributes + ">(" +
@@ -33,10 +33,11 @@ TEST(ImportRecurrent, TheRecurrenceAddsTheBiasThatTheResetGateMultiplies) {
   EXPECT_EQ(operands(", linear_before_reset = 1"), "[2, 2]");
 }
 
-TEST(ImportRecurrent, GatesOfShortTypesAreFp32) {
+TEST(ImportRecurrent, ShortTypesAreComputedInFp32) {
   const std::string text = ir::print(import_text(14, gru_text("float16", "", "x, w, r, b")));
-  EXPECT_THAT(text, HasSubstr(": fp32[t, n, 12] = MatMul(%x, "));
-  EXPECT_THAT(text, HasSubstr("%y: fp16[t, 2, n, 2] = Rnn("));
+  EXPECT_THAT(text, HasSubstr(": fp32[t, n, 12] = MatMul("));
+  EXPECT_THAT(text, HasSubstr(": fp32[t, 2, n, 2] = Rnn("));
+  EXPECT_THAT(text, HasSubstr("%y: fp16[t, 2, n, 2] = Pointwise("));
 }
 
 // h = 2x + 3h + 10 + 100.
