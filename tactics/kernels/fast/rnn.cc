@@ -228,7 +228,9 @@ class Recurrence {
     }
     units.y = y == nullptr ? nullptr : y + unit;
     units.clip = params_.clip > 0 ? params_.clip : __builtin_inff();
-    units.relu = params_.activations[0] == RnnActivation::kRelu;
+    units.activations = params_.activations + 3 * direction;
+    units.alpha = params_.alpha + 3 * direction;
+    units.beta = params_.beta + 3 * direction;
     units.input_forget = params_.input_forget != 0;
     finish_[phase](units);
   }

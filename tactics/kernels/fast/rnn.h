@@ -1,7 +1,6 @@
-// RNN, GRU and LSTM in fp32 with the activations that ONNX gives them by default. R is packed into blocks: the columns
-// of all gates of a few units next to each other, so that a block's product with the state has all that its units need
-// and their new state is computed while the sums are in L1. Each step reads all of R once, for a tile of sequences at a
-// time.
+// RNN, GRU and LSTM in fp32. R is packed into blocks: the columns of all gates of a few units next to each other, so
+// that a block's product with the state has all that its units need and their new state is computed while the sums are
+// in L1. Each step reads all of R once, for a tile of sequences at a time.
 //
 // A task is a group of sequences in one direction, through all times; or, where that makes too few tasks, the units
 // are dealt out too, and all tasks meet after each step.
@@ -26,13 +25,15 @@ struct RnnUnits {
   const float* bias;      // or null
   const float* peephole;  // as the gates; or null
   const float* state;
-  float* next;    // the new state
-  float* cell;    // LSTM: read and written
-  float* gated;   // GRU: what its candidate is computed from, where that is not the state, ...
-  float* update;  // ... and its update gate until then
-  float* y;       // exactly `units`; or null
-  float clip;     // infinite: none
-  bool relu;      // of the plain cell, in place of tanh
+  float* next;                       // the new state
+  float* cell;                       // LSTM: read and written
+  float* gated;                      // GRU: what its candidate is computed from, where that is not the state, ...
+  float* update;                     // ... and its update gate until then
+  float* y;                          // exactly `units`; or null
+  float clip;                        // infinite: none
+  const RnnActivation* activations;  // f, g and h, and their numbers
+  const float* alpha;
+  const float* beta;
   bool input_forget;
 };
 using RnnFunction = void (*)(const RnnUnits& units);

@@ -6,6 +6,26 @@ namespace planwright {
 namespace PW_TIER_NAMESPACE {
 namespace {
 
+// Any activation, out of the way of the usual ones.
+__attribute__((noinline)) FloatVec activate(RnnActivation function, FloatVec x, float alpha, float beta) {
+  const FloatVec zero = hn::Zero(kF), one = hn::Set(kF, 1.0f), a = hn::Set(kF, alpha), b = hn::Set(kF, beta);
+  switch (function) {
+    case RnnActivation::kTanh: return vector_tanh(x);
+    case RnnActivation::kSigmoid: return vector_sigmoid(x);
+    case RnnActivation::kRelu: return hn::IfThenElseZero(hn::Gt(x, zero), x);
+    case RnnActivation::kAffine: return hn::MulAdd(a, x, b);
+    case RnnActivation::kLeakyRelu: return hn::IfThenElse(hn::Ge(x, zero), x, hn::Mul(a, x));
+    case RnnActivation::kThresholdedRelu: return hn::IfThenElseZero(hn::Ge(x, a), x);
+    case RnnActivation::kScaledTanh: return hn::Mul(a, vector_tanh(hn::Mul(b, x)));
+    case RnnActivation::kHardSigmoid: return hn::Min(one, hn::Max(zero, hn::MulAdd(a, x, b)));
+    case RnnActivation::kElu: return hn::IfThenElse(hn::Ge(x, zero), x, hn::Mul(a, hn::Sub(vector_exp(x), one)));
+    case RnnActivation::kSoftsign: return hn::Div(x, hn::Add(one, hn::Abs(x)));
+    case RnnActivation::kSoftplus:
+      return hn::Add(hn::Max(zero, x), vector_log(hn::Add(one, vector_exp(hn::Neg(hn::Abs(x))))));
+  }
+  return zero;
+}
+
 // One vector of units at a time.
 class Lanes {
  public:
@@ -27,8 +47,13 @@ class Lanes {
   HWY_INLINE FloatVec clip(FloatVec x) const {
     return hn::Min(hn::Set(kF, u_.clip), hn::Max(hn::Set(kF, -u_.clip), x));
   }
-  HWY_INLINE FloatVec sigmoid(FloatVec x) const { return vector_sigmoid(clip(x)); }
-  HWY_INLINE FloatVec tanh(FloatVec x) const { return vector_tanh(clip(x)); }
+  // Activation `which`, most often the one that the function is named for.
+  HWY_INLINE FloatVec sigmoid(int which, FloatVec x) const {
+    return u_.activations[which] == RnnActivation::kSigmoid ? vector_sigmoid(clip(x)) : any(which, x);
+  }
+  HWY_INLINE FloatVec tanh(int which, FloatVec x) const {
+    return u_.activations[which] == RnnActivation::kTanh ? vector_tanh(clip(x)) : any(which, x);
+  }
 
   // Rows of whole vectors.
   HWY_INLINE FloatVec load_whole(const float* row) const { return hn::LoadU(kF, row + first_); }
@@ -45,6 +70,10 @@ class Lanes {
   }
 
  private:
+  HWY_INLINE FloatVec any(int which, FloatVec x) const {
+    return activate(u_.activations[which], clip(x), u_.alpha[which], u_.beta[which]);
+  }
+
   const fast::RnnUnits& u_;
   const int first_, count_;
 };
@@ -55,10 +84,7 @@ HWY_INLINE void for_each_vector(const fast::RnnUnits& units, const Body& body) {
 }
 
 void plain(const fast::RnnUnits& units) {
-  for_each_vector(units, [&](const Lanes& at) {
-    const FloatVec x = at.gate(0);
-    at.store_state(units.relu ? hn::Max(hn::Zero(kF), at.clip(x)) : at.tanh(x));
-  });
+  for_each_vector(units, [&](const Lanes& at) { at.store_state(at.tanh(0, at.gate(0))); });
 }
 
 // Gates z, r, h.
@@ -68,24 +94,24 @@ HWY_INLINE FloatVec next_state(FloatVec update, FloatVec candidate, FloatVec sta
 
 void gru(const fast::RnnUnits& units) {
   for_each_vector(units, [&](const Lanes& at) {
-    const FloatVec update = at.sigmoid(at.gate(0)), reset = at.sigmoid(at.gate(1));
+    const FloatVec update = at.sigmoid(0, at.gate(0)), reset = at.sigmoid(0, at.gate(1));
     FloatVec of_state = at.of_state(2);
     if (units.bias != nullptr) of_state = hn::Add(of_state, at.load(units.bias));
-    const FloatVec candidate = at.tanh(hn::MulAdd(reset, of_state, at.of_input(2)));
+    const FloatVec candidate = at.tanh(1, hn::MulAdd(reset, of_state, at.of_input(2)));
     at.store_state(next_state(update, candidate, at.load_whole(units.state)));
   });
 }
 
 void gru_reset(const fast::RnnUnits& units) {
   for_each_vector(units, [&](const Lanes& at) {
-    at.store_whole(at.sigmoid(at.gate(0)), units.update);
-    at.store_whole(hn::Mul(at.sigmoid(at.gate(1)), at.load_whole(units.state)), units.gated);
+    at.store_whole(at.sigmoid(0, at.gate(0)), units.update);
+    at.store_whole(hn::Mul(at.sigmoid(0, at.gate(1)), at.load_whole(units.state)), units.gated);
   });
 }
 
 void gru_update(const fast::RnnUnits& units) {
   for_each_vector(units, [&](const Lanes& at) {
-    at.store_state(next_state(at.load_whole(units.update), at.tanh(at.gate(2)), at.load_whole(units.state)));
+    at.store_state(next_state(at.load_whole(units.update), at.tanh(1, at.gate(2)), at.load_whole(units.state)));
   });
 }
 
@@ -93,13 +119,13 @@ void gru_update(const fast::RnnUnits& units) {
 void lstm(const fast::RnnUnits& units) {
   for_each_vector(units, [&](const Lanes& at) {
     FloatVec cell = at.load_whole(units.cell);
-    const FloatVec in = at.sigmoid(at.add_peephole(at.gate(0), 0, cell));
+    const FloatVec in = at.sigmoid(0, at.add_peephole(at.gate(0), 0, cell));
     const FloatVec forget =
-        units.input_forget ? hn::Sub(hn::Set(kF, 1.0f), in) : at.sigmoid(at.add_peephole(at.gate(2), 2, cell));
-    cell = hn::MulAdd(in, at.tanh(at.gate(3)), hn::Mul(forget, cell));
+        units.input_forget ? hn::Sub(hn::Set(kF, 1.0f), in) : at.sigmoid(0, at.add_peephole(at.gate(2), 2, cell));
+    cell = hn::MulAdd(in, at.tanh(1, at.gate(3)), hn::Mul(forget, cell));
     at.store_whole(cell, units.cell);
-    const FloatVec out = at.sigmoid(at.add_peephole(at.gate(1), 1, cell));
-    at.store_state(hn::Mul(out, at.tanh(cell)));
+    const FloatVec out = at.sigmoid(0, at.add_peephole(at.gate(1), 1, cell));
+    at.store_state(hn::Mul(out, at.tanh(2, cell)));
   });
 }
 

@@ -33,17 +33,6 @@ bool has_contiguous_rows(const TensorView& view) {
   return view.dims[view.rank - 1] <= 1 || view.strides[view.rank - 1] == 1;
 }
 
-bool are_default_activations(const RnnParams& params) {
-  for (int direction = 0; direction < params.directions; ++direction) {
-    const RnnActivation* f = params.activations + 3 * direction;
-    const bool known = params.kind == RnnKind::kRnn ? f[0] == params.activations[0] &&
-                                                          (f[0] == RnnActivation::kTanh || f[0] == RnnActivation::kRelu)
-                                                    : f[0] == RnnActivation::kSigmoid && f[1] == RnnActivation::kTanh;
-    if (!known || (params.kind == RnnKind::kLstm && f[2] != RnnActivation::kTanh)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 const TensorView* rnn_input(const KernelArgs& args, int index) {
@@ -121,9 +110,6 @@ Status validate_rnn(const KernelArgs& args, const RnnTier& tier) {
     if (i == kY && !has_contiguous_rows(view)) {
       return error(StatusCode::kUnsupported, "the output's rows are not contiguous");
     }
-  }
-  if (!are_default_activations(params)) {
-    return error(StatusCode::kUnsupported, "the kernel knows sigmoid and tanh where ONNX has them by default");
   }
   if (params.kind != RnnKind::kLstm && rnn_output(args, kLastC) != nullptr) {
     return error(StatusCode::kUnsupported, "a last cell of a kind that has none");
