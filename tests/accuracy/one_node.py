@@ -1,4 +1,6 @@
 """What the tests of single operators share: models of one node, and their outputs against ONNX Runtime's."""
+from functools import partial
+
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -111,21 +113,26 @@ def check(bench, domain, number, case, tolerance):
     return not wrong
 
 
+def run_checks(checks):
+    """Runs (title, function) pairs, each of which is right where it returns true. Returns whether one was not, or there
+    were none."""
+    passed = failed = 0
+    for title, act in checks:
+        try:
+            good = act()
+        except Exception as error:  # the next one is worth running all the same
+            print(f"{title}: {type(error).__name__}: {str(error)[-400:]}")
+            good = False
+        passed, failed = passed + bool(good), failed + (not good)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0 or passed == 0
+
+
 def run_cases(domain, families, build, names, tolerances={}):
     """Runs the cases that the families' functions give, those of the operators `names` where there are any. Returns
     whether one failed, or none ran."""
     bench = Bench(build, ".")
     bench.models = bench.scratch
-    passed = failed = 0
-    for family in families:
-        for number, case in enumerate(family()):
-            if names and case[0] not in names:
-                continue
-            try:
-                good = check(bench, domain, number, case, tolerances.get(case[0], 1e-4))
-            except Exception as error:  # the next case is worth running all the same
-                print(f"{case[0]}{number} {case[3]}: {error}")
-                good = False
-            passed, failed = passed + good, failed + (not good)
-    print(f"{passed} cases passed, {failed} failed")
-    return failed > 0 or passed == 0
+    return run_checks((f"{case[0]}{number} {case[3]}",
+                       partial(check, bench, domain, number, case, tolerances.get(case[0], 1e-4)))
+                      for family in families for number, case in enumerate(family()) if not names or case[0] in names)

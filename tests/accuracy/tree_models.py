@@ -5,11 +5,13 @@
 """
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import onnx
 
 from models import Bench, flag, runtime
+from one_node import run_checks
 
 warnings.filterwarnings("ignore")  # the exporters' own
 
@@ -454,16 +456,7 @@ def check(bench, name, make):
 def main(build, *names):
     bench = Bench(build, ".")
     bench.models = bench.scratch
-    passed = failed = 0
-    for name in names or MODELS:
-        try:
-            good = check(bench, name, MODELS[name])
-        except Exception as error:  # the next model is worth trying all the same
-            print(f"{name}: {type(error).__name__}: {str(error)[-400:]}")
-            good = False
-        passed, failed = passed + good, failed + (not good)
-    print(f"{passed} models passed, {failed} failed")
-    return failed > 0 or passed == 0
+    return run_checks((name, partial(check, bench, name, MODELS[name])) for name in names or MODELS)
 
 
 if __name__ == "__main__":

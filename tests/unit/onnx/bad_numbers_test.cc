@@ -55,7 +55,7 @@ constexpr BadModel kBadGeometry[] = {
      "strides"},
 };
 INSTANTIATE_TEST_SUITE_P(Geometry, BadNumbers, testing::ValuesIn(kBadGeometry),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& bad) { return std::string(bad.param.name); });
 
 constexpr BadModel kOutOfRange[] = {
     {"Axis", 13, "(float[2, 3] x) => (float[a, b] y) { [odd] y = Softmax<axis = 2>(x) }", "2"},
@@ -88,7 +88,7 @@ constexpr BadModel kOutOfRange[] = {
      "blocksize"},
 };
 INSTANTIATE_TEST_SUITE_P(OutOfRange, BadNumbers, testing::ValuesIn(kOutOfRange),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& bad) { return std::string(bad.param.name); });
 
 TEST(EmptyTensors, GoThroughAnyOperator) {
   EXPECT_TRUE(run_text(13, "(float[0, 3] x) => (float[0, 3] y) { y = Relu(x) }", {floats({0, 3}, {})}).data.empty());
