@@ -118,7 +118,9 @@ TEST(Folding, StopsAtACap) {
       "(float[1] x) => (float y) <int64[2] big = {1048576, 1048576}> { c = ConstantOfShape(big) e = Add(c, x) "
       "y = ReduceSum<keepdims = 0>(e) }");
   for (ir::ValueId id = 0; id < graph.value_count(); ++id) {
-    if (graph.value(id).is_constant()) EXPECT_LT(graph.value(id).constant->size(), size_t{1} << 20);
+    if (graph.value(id).is_constant()) {
+      EXPECT_LT(graph.value(id).constant->size(), size_t{1} << 20);
+    }
   }
 }
 
