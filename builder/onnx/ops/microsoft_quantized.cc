@@ -32,12 +32,14 @@ struct Operand {
   }
   // (x - zero) * scale, in float
   Reg real(int input) const {
+    check_scale(node, input + 1);
     Reg x = load(node.in(input), PwClass::kFloat);
     if (node.has(input + 2)) x = program.apply(PwOp::kSub, x, load(scalar(input + 2), PwClass::kFloat));
     return program.apply(PwOp::kMul, x, load(scalar(input + 1), PwClass::kFloat));
   }
   // Stores y quantised by the scale `scale` and the zero point behind it.
   void store(Reg y, int scale, DType dtype) const {
+    check_scale(node, scale);
     const Reg level = program.apply(PwOp::kDiv, y, load(scalar(scale), PwClass::kFloat));
     std::optional<Reg> zero;
     if (node.has(scale + 1)) {
@@ -181,6 +183,7 @@ ValueId scaled_sum(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_sc
 
 // A, B, scale A, scale B, zero A, zero B, bias
 void matmul_integer_to_float(NodeContext& node) {
+  for (const int scale : {2, 3}) check_scale(node, scale);
   const ValueId sum =
       matmul_of(node, centred(node, node.in(0), by_row(node, 4)), centred(node, node.in(1), by_column(node, 5)));
   node.set(0, scaled_sum(node, sum, *by_row(node, 2), *by_column(node, 3), 6));
@@ -216,6 +219,7 @@ DynamicQuantized quantize_dynamically(NodeContext& node, ValueId x) {
 
 // A, B, scale B, zero B, bias
 void dynamic_quantize_matmul(NodeContext& node) {
+  check_scale(node, 2);
   const DynamicQuantized a = quantize_dynamically(node, node.in(0));
   const ValueId sum = matmul_of(node, centred(node, a.x, a.zero), centred(node, node.in(1), by_column(node, 3)));
   node.set(0, scaled_sum(node, sum, a.scale, *by_column(node, 2), 4));
@@ -223,6 +227,7 @@ void dynamic_quantize_matmul(NodeContext& node) {
 
 // alpha * scale_a * scale_b * (A' B' + C), as float or quantised.
 void q_gemm(NodeContext& node) {
+  for (const int scale : {1, 4, 7}) check_scale(node, scale);
   node.require(node.in_rank(0) == 2 && node.in_rank(3) == 2, "its matrices must have two axes");
   const bool transposes_a = node.get_int("transA") != 0, transposes_b = node.get_int("transB") != 0;
   // Before a matrix is transposed, what belongs to its columns belongs to its rows.
@@ -244,6 +249,7 @@ void q_gemm(NodeContext& node) {
 
 // input, weights, bias, scales of both, mask, zero points of both, past
 void q_attention(NodeContext& node) {
+  for (const int scale : {3, 4}) check_scale(node, scale);
   node.require(node.in_rank(0) == 3 && node.in_rank(1) == 2, "its input must have three axes and its weights two");
   std::optional<ValueId> zero;
   if (node.has(6)) zero = node.reshape(node.in(6), {});

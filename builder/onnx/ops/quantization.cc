@@ -59,6 +59,17 @@ ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
 
 }  // namespace
 
+void check_scale(const NodeContext& node, int input) {
+  if (!node.has(input)) return;
+  const ir::Value& scale = node.input(input);
+  if (!scale.is_constant() || !is_float(scale.dtype)) return;
+  const double least = scale.dtype == DType::kF8E8M0 ? 0x1p-127 : std::numeric_limits<float>::min();
+  for (const double value : read_doubles(scale)) {
+    node.require(std::isfinite(value) && std::abs(value) >= least,
+                 fmt::format("its scale '{}' holds {}, by which nothing can be divided", scale.name, value));
+  }
+}
+
 // Integers in float, where all of their type's values are exact. Floats are rounded once, when stored.
 void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype) {
   require_quantized(node, dtype);
@@ -90,17 +101,18 @@ DType quantized_type(const NodeContext& node) {
   return type_attribute(node, "output_dtype").value_or(DType::kU8);
 }
 
-// A scale that is known must be one: nothing can be divided by 0, and what is multiplied by NaN is lost.
-void check_scale(const NodeContext& node) {
-  const ir::Value& scale = node.input(1);
-  if (!scale.is_constant() || !is_float(scale.dtype)) return;
-  for (const double value : read_doubles(scale)) {
-    node.require(std::isfinite(value) && value > 0, fmt::format("its scale '{}' holds {}", scale.name, value));
+// Numbers in units of the scale have none: floats, and the sums of products in int32.
+void check_zero_point(const NodeContext& node, int input) {
+  const ir::Value& zero = node.input(input);
+  if (!zero.is_constant() || !(is_minifloat(zero.dtype) || zero.dtype == DType::kI32)) return;
+  for (const double value : read_doubles(zero)) {
+    node.require(value == 0, fmt::format("its zero point '{}' holds {}; of {} it must be 0", zero.name, value,
+                                         name_of(zero.dtype)));
   }
 }
 
 void quantize_linear(NodeContext& node) {
-  check_scale(node);
+  check_scale(node, 1);
   const DType dtype = quantized_type(node), x_type = node.in_type(0), scale_type = node.in_type(1);
   require_quantized(node, dtype);
   const Shape& x = node.in_dims(0);
@@ -118,6 +130,7 @@ void quantize_linear(NodeContext& node) {
   if (precision || x_type == scale_type) quotient = rounded(quotient);
   std::optional<Reg> zero;
   if (node.has(2)) {
+    check_zero_point(node, 2);
     operands.push_back(spread(node, node.in(2), x));
     zero = program.load(dtype);
   }
@@ -126,7 +139,7 @@ void quantize_linear(NodeContext& node) {
 }
 
 void dequantize_linear(NodeContext& node) {
-  check_scale(node);
+  check_scale(node, 1);
   const DType x_type = node.in_type(0), scale_type = node.in_type(1);
   node.require(!is_float(x_type) || is_minifloat(x_type), fmt::format("its input is {}", name_of(x_type)));
   node.require(is_float(scale_type), fmt::format("its scale is {}, not a float", name_of(scale_type)));
@@ -140,6 +153,7 @@ void dequantize_linear(NodeContext& node) {
   const Reg scale = program.load(scale_type);
   if (node.has(2)) {
     node.require(node.in_type(2) == x_type, "its zero point has another type than its input");
+    check_zero_point(node, 2);
     operands.push_back(spread(node, node.in(2), x));
     level = program.apply(PwOp::kSub, level, program.load_as(x_type, level_type));
   }
@@ -209,6 +223,7 @@ namespace {
 
 // a, scale, zero, b, scale, zero, scale and zero of y
 void qlinear_matmul(NodeContext& node) {
+  for (const int scale : {1, 4, 6}) check_scale(node, scale);
   node.require(is_float(node.in_type(0)) == is_float(node.in_type(3)), "it multiplies integers by floats");
   const ValueId sum =
       matmul_of(node, centred(node, node.in(0), by_row(node, 2)), centred(node, node.in(3), by_column(node, 5)));
@@ -217,6 +232,7 @@ void qlinear_matmul(NodeContext& node) {
 
 // The same, then an int32 bias in units of scale_x * scale_w.
 void qlinear_conv(NodeContext& node) {
+  for (const int scale : {1, 4, 6}) check_scale(node, scale);
   const int spatial = node.in_rank(3) - 2;
   ValueId sum = conv_of(node, centred(node, node.in(0), by_filter(node, 2, 0)),
                         centred(node, node.in(3), by_filter(node, 5, spatial + 1)));

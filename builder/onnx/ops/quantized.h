@@ -8,6 +8,10 @@
 
 namespace planwright::builder::importer {
 
+// Refuses a scale that is known and is none: 0, a denormal (1 / scale is infinite), NaN, infinity. Quantisers do write
+// negative ones, where they put the largest weight at the end of the range that reaches further.
+void check_scale(const NodeContext& node, int input);
+
 // Stores round(y) + zero point, clamped into `dtype`; of a minifloat y + zero point, which saturates unless the node's
 // attribute says otherwise.
 void store_quantized(const NodeContext& node, ProgramBuilder& p, Reg y, std::optional<Reg> zero, DType dtype);

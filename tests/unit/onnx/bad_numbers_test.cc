@@ -1,4 +1,4 @@
-// Numbers in a model that cannot be right, and empty tensors, which can (FAULTS B9, B10, B15, B18).
+// Numbers in a model that cannot be right, and empty tensors, which can (FAULTS B9, B10, B15, B18, B21).
 #include <gtest/gtest.h>
 
 #include "tests/support/onnx_text.h"
@@ -55,6 +55,34 @@ constexpr BadModel kBadGeometry[] = {
      "strides"},
 };
 INSTANTIATE_TEST_SUITE_P(Geometry, BadNumbers, testing::ValuesIn(kBadGeometry),
+                         [](const auto& bad) { return std::string(bad.param.name); });
+
+constexpr BadModel kQuantisation[] = {
+    {"QuantizeScaleZero", 13,
+     "(float[2] x) => (float[2] y) <float s = {0.0}> { [odd] q = QuantizeLinear(x, s) y = Cast<to = 1>(q) }",
+     "scale 's' holds 0"},
+    {"QuantizeScaleNan", 13,
+     "(float[2] x) => (float[2] y) <float s = {NaN}> { [odd] q = QuantizeLinear(x, s) y = Cast<to = 1>(q) }",
+     "scale 's' holds nan"},
+    {"QuantizeScaleInfinite", 13,
+     "(float[2] x) => (float[2] y) <float s = {inf}> { [odd] q = QuantizeLinear(x, s) y = Cast<to = 1>(q) }",
+     "scale 's' holds inf"},
+    {"DequantizeScaleDenormal", 13,
+     "(uint8[2, 2] x) => (float[2, 2] y) <float[2] s = {1.0, 1e-40}> { [odd] y = DequantizeLinear(x, s) }",
+     "scale 's' holds"},
+    {"DequantizeZeroPointOfInt32", 13,
+     "(int32[2] x) => (float[2] y) <float s = {1.0}, int32 z = {3}> { [odd] y = DequantizeLinear(x, s, z) }",
+     "zero point 'z' holds 3"},
+    {"QLinearConvScale", 13,
+     "(uint8[1, 1, 4] x, uint8[1, 1, 3] w) => (uint8[1, 1, 2] y) <float s = {1.0}, float t = {0.0}, uint8 z = {0}> "
+     "{ [odd] y = QLinearConv(x, s, z, w, t, z, s, z) }",
+     "scale 't' holds 0"},
+    {"QLinearMatMulScale", 13,
+     "(uint8[2, 2] x, uint8[2, 2] w) => (uint8[2, 2] y) <float s = {1.0}, float t = {0.0}, uint8 z = {0}> "
+     "{ [odd] y = QLinearMatMul(x, s, z, w, s, z, t, z) }",
+     "scale 't' holds 0"},
+};
+INSTANTIATE_TEST_SUITE_P(Quantisation, BadNumbers, testing::ValuesIn(kQuantisation),
                          [](const auto& bad) { return std::string(bad.param.name); });
 
 constexpr BadModel kOutOfRange[] = {

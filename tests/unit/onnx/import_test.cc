@@ -152,20 +152,6 @@ TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
   for (const std::string& name : names) EXPECT_TRUE(failure.mentions(name)) << failure;
 }
 
-// FAULTS B21: a scale of 0, NaN or infinity is no scale.
-TEST(ImportRefusals, ScalesThatAreNoneAreInvalid) {
-  for (const std::string scale : {"0.0", "-1.0"}) {
-    for (const std::string op :
-         {"q = QuantizeLinear(x, s) y = Cast<to = 1>(q)", "q = Cast<to = 2>(x) y = DequantizeLinear(q, s)"}) {
-      const Failure failure = failure_of([&] {
-        import_model(model_of(13, "(float[2] x) => (float[2] y) <float s = {" + scale + "}> { " + op + " }"), {});
-      });
-      EXPECT_EQ(failure.code, StatusCode::kInvalid) << scale << " " << op;
-      EXPECT_TRUE(failure.mentions("scale 's'")) << failure;
-    }
-  }
-}
-
 // An operator that is newer than the model's opset has no form there (it crashed shape arithmetic).
 TEST(ImportRefusals, OperatorsNewerThanTheOpsetAreUnsupported) {
   const Failure failure = failure_of(

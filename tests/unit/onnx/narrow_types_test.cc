@@ -324,6 +324,20 @@ TEST(QuantizeLinear, BlocksOfFourBitIntegersComeBack) {
             (std::vector<float>{2, -16, 0.5f, 3.5f, -1, 7, 700, -700}));
 }
 
+// They were refused; quantisers of weights in four bits write them.
+TEST(DequantizeLinear, ScalesMayBeNegative) {
+  const std::string graph =
+      "(int4[2] x) => (float[2] y) <float[2] s = {-0.5, 2.0}> { y = DequantizeLinear<axis = 0>(x, s) }";
+  const ir::Tensor x = list<uint8_t>(DType::kI4, {0x7, 0xD});
+  EXPECT_EQ(elements_of<float>(run_text(21, graph, {x})), (std::vector<float>{-3.5f, -6}));
+}
+
+TEST(QuantizeLinear, ScalesMayBeNegative) {
+  const std::string graph =
+      "(float[2] x) => (int8[2] y) <float s = {-0.5}, int8 z = {1}> { y = QuantizeLinear(x, s, z) }";
+  EXPECT_EQ(elements_of<int8_t>(run_text(21, graph, {floats({2}, {1, -2})})), (std::vector<int8_t>{-1, 5}));
+}
+
 TEST(QLinearMatMul, OfMinifloatsMultipliesThemAsFloats) {
   const std::string graph =
       "(float8e4m3fn[1, 2] a, float8e4m3fn[2, 1] b, float s, float8e4m3fn z) => (float8e4m3fn[1, 1] y) "
