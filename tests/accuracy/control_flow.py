@@ -30,6 +30,20 @@ MODELS = {
            y = Loop("", yes, x) <body = b (int64 i, bool c, float[1] s) => (bool[1] again, float[1] t)
            { t = Add(s, s) again = Less(t, limit) }> }""",
         [], [{"x": np.array([v], np.float32)} for v in (1, 60, 101)]),
+    # As tf2onnx writes a Dense layer behind a loop over time: a Reshape to sizes one of which the loop decides.
+    "tensordot_of_a_loop": (
+        """(float[t, b, 2] x) => (float[b, s, 3] y) <bool yes = {1}, int64[2] free = {0, 1},
+           int64[2] rows = {-1, 2}, int64[1] width = {3}, float[2, 3] w = {1, 2, 3, 4, 5, 6}, int64 first = {0},
+           int64 one = {1}> {
+           dims = Shape(x) trips = Gather(dims, first) start = ReduceMin<axes = [0], keepdims = 0>(x)
+           h, all = Loop(trips, yes, start) <body = g (int64 i, bool c, float[b, 2] s) =>
+           (bool again, float[b, 2] n, float[b, 2] o)
+           { now = Gather<axis = 0>(x, i) n = Add(s, now) o = Tanh(n) next = Add(i, one) again = Less(next, trips) }>
+           turned = Transpose<perm = [1, 0, 2]>(all) sizes = Shape(turned) kept = Gather(sizes, free)
+           to = Concat<axis = 0>(kept, width) flat = Reshape(turned, rows) p = MatMul(flat, w) y = Reshape(p, to) }""",
+        ["--minShapes=x:1x1x2", "--optShapes=x:4x3x2", "--maxShapes=x:9x5x2"],
+        [{"x": np.sin(np.arange(t * b * 2, dtype=np.float32)).reshape(t, b, 2)}
+         for t, b in ((1, 1), (4, 3), (9, 5), (3, 2))]),
     "keep_if_any": (
         """(float[6] x) => (float[n] y) <float limit = {1}, int64[1] flat = {-1}> {
            m = ReduceMax<keepdims = 0>(x) c = Greater(m, limit) y = If(c) <then_branch = a () => (float[k] p)

@@ -49,7 +49,8 @@ Dim inferred_dim(NodeContext& node, Shape from, const Shape& to, size_t open) {
   return ir::floor_div(total, divisor);
 }
 
-// Dims that are computed: each is at most all the elements there are, 0 and -1 are told when the numbers are there.
+// Dims whose 0 and -1 are told when the numbers are there. Each is at most all the elements there are: one more stands
+// for what is too large, which is refused then.
 Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
   const Shape& from = node.in_dims(0);
   const Dim total = ir::product(from);
@@ -57,7 +58,7 @@ Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
   Dim rest = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Dim copied = zero_copies && i < from.size() ? from[i] : Dim(0);
-    given.push_back(ir::min(ir::max(wanted[i], 0), total) + is_equal(wanted[i], 0) * copied);
+    given.push_back(ir::min(ir::max(wanted[i], 0), total + 1) + is_equal(wanted[i], 0) * copied);
     rest = rest * (given[i] + is_equal(wanted[i], -1));
   }
   const Dim open = ir::floor_div(total, ir::max(rest, 1));
@@ -68,6 +69,31 @@ Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
   return dims;
 }
 
+// Whether 0 or -1 may stand in the shape because who runs the engine wrote them into an input.
+bool given_as_values(NodeContext& node, const Shape& wanted, bool zero_copies) {
+  const std::vector<ir::Symbol>& symbols = node.graph().exprs().symbols();
+  for (const Dim& dim : wanted) {
+    if (dim.is_constant() || !(may_be(dim, -1) || (zero_copies && may_be(dim, 0)))) continue;
+    const std::vector<int> used = ir::symbols_of({dim});
+    const bool given = std::any_of(used.begin(), used.end(), [&](int index) {
+      return symbols[static_cast<size_t>(index)].origin == ir::SymbolOrigin::kInputValue;
+    });
+    if (!given) continue;
+    require_bounded(node, {dim});
+    return true;
+  }
+  return false;
+}
+
+// An entry computed from sizes is a size: one that comes to 0 or -1 must not be taken for what these mean in a shape. 0
+// may stand where it copies a 0.
+void guard_is_size(NodeContext& node, Dim entry, bool zero_copies, size_t axis) {
+  const Shape& from = node.in_dims(0);
+  const Dim least = !zero_copies ? Dim(0) : axis < from.size() ? ir::min(from[axis], 1) : Dim(1);
+  node.guard_at_most(least, entry,
+                     fmt::format("entry {} of a Reshape's shape is computed as a size and must be one", axis));
+}
+
 void reshape(NodeContext& node) {
   const bool is_computed = node.since() >= 5 && !node.elements(1);
   const Shape wanted = requested_dims(node);
@@ -75,18 +101,9 @@ void reshape(NodeContext& node) {
   const bool zero_copies = node.get_int("allowzero") == 0;
   if (wanted.size() > kMaxRank)
     node.unsupported(fmt::format("a shape of {} axes; the most is {}", wanted.size(), kMaxRank));
-  if (is_computed) {
+  if (is_computed || given_as_values(node, wanted, zero_copies)) {
     node.set(0, node.reshape(node.in(0), computed_dims(node, wanted, zero_copies)));
     return;
-  }
-  const bool open_ended = std::any_of(wanted.begin(), wanted.end(), [&](const Dim& dim) {
-    return !dim.is_constant() && (may_be(dim, -1) || (zero_copies && may_be(dim, 0)));
-  });
-  if (open_ended) {
-    node.unsupported(
-        "its shape depends on values that may be 0 or -1; give those of the input they come from as you give shapes, "
-        "or "
-        "make it an initializer");
   }
   Shape to;
   std::optional<size_t> open;
@@ -102,6 +119,7 @@ void reshape(NodeContext& node) {
     } else {
       node.require(ir::range_of(wanted[i]).max >= 0,
                    fmt::format("its shape {} has a negative entry", ir::to_string(wanted)));
+      guard_is_size(node, wanted[i], zero_copies, i);
       to.push_back(wanted[i]);
     }
   }

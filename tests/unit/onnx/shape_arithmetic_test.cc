@@ -122,6 +122,71 @@ TEST(ShapeArithmetic, ValuesOfAProfileAreElements) {
   EXPECT_EQ(graph.guards.size(), 1u);  // 3 * shape[1] is 12
 }
 
+// [rows of x that are not 0] -> [that many, 1]: the form in which TensorFlow writes what follows its loops.
+constexpr const char* kReshapeToACount =
+    "(float[m] x) => (int64[k, one] y) { i = NonZero(x) s = Shape(i) at = Constant<value_ints = [1, 0]>() "
+    "shape = Gather(s, at) [odd] y = Reshape(i, shape) }";
+
+TEST(ReshapeToSizesThatMayBeZero, IsNotRefusedForAZeroThatNeedNotBe) {
+  const ir::Graph graph = import_text(13, kReshapeToACount);
+  const ir::Tensor y = ir::interpret(graph, {floats({4}, {0, 5, 0, 7})})[0];
+  EXPECT_EQ(y.dims, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(elements_of<int64_t>(y), (std::vector<int64_t>{1, 3}));
+}
+
+TEST(ReshapeToSizesThatMayBeZero, RefusesAZeroThatWouldCopyAnAxis) {
+  const ir::Graph graph = import_text(13, kReshapeToACount);
+  const Failure failure = failure_of([&] { ir::interpret(graph, {floats({2}, {0, 0})}); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("odd") && failure.mentions("entry 0 of a Reshape's shape")) << failure;
+}
+
+TEST(ReshapeToSizesThatMayBeZero, NeedsNoGuardWhereZeroCopiesTheSameAxis) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(float[n, 3, h] x) => (float[a, b] y) { s = Shape(x) " + ints("zero", "0") + ints("open", "-1") +
+                      "n = Gather(s, zero) " + "shape = Concat<axis = 0>(n, open) y = Reshape(x, shape) }",
+                  0, 8);
+  EXPECT_EQ(ir::to_string(graph.value(graph.outputs[0]).dims[0]), "n");
+  for (const ir::Guard& guard : graph.guards) EXPECT_EQ(guard.reason.find("entry"), std::string::npos) << guard.reason;
+}
+
+TEST(ReshapeToSizesThatMayBeZero, RefusesADifferenceThatComesToMinusOne) {
+  const ir::Graph graph = import_text(
+      13, "(float[n, h] x, float[k] z) => (float[a] y) { s = Shape(x) " + ints("zero", "0") + ints("one", "1") +
+              "n = Gather(s, zero) h = Gather(s, one) d = Sub(n, h) [odd] y = Reshape(z, d) }");
+  const auto run = [&](int64_t n, int64_t h, int64_t k) {
+    return ir::interpret(graph, {floats({n, h}, std::vector<float>(static_cast<size_t>(n * h))),
+                                 floats({k}, std::vector<float>(static_cast<size_t>(k)))})[0];
+  };
+  EXPECT_EQ(run(5, 2, 3).dims, std::vector<int64_t>{3});
+  EXPECT_TRUE(failure_of([&] { run(1, 2, 3); }).mentions("odd"));
+}
+
+TEST(ReshapeToValues, ZeroCopiesAndMinusOneInfersWhenTheEngineRuns) {
+  const std::string text = "(float[2, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }";
+  const ir::Graph graph = import_with_values(text, {-1, -1}, {12, 12});
+  const auto dims = [&](const std::vector<int64_t>& shape) {
+    return ir::interpret(graph, {floats({2, 6}, std::vector<float>(12)), tensor_of(DType::kI64, {2}, shape)})[0].dims;
+  };
+  EXPECT_EQ(dims({3, 4}), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(dims({0, -1}), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(dims({-1, 0}), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(dims({-1, 3}), (std::vector<int64_t>{4, 3}));
+  EXPECT_ANY_THROW(dims({5, 2}));
+}
+
+// What is too large was cut to what there is: 100 of 12 elements passed for 12.
+TEST(ReshapeToValues, EntriesThatAreTooLargeAreRefused) {
+  const ir::Graph graph =
+      import_text(13, "(float[2, 6] x, float[1] v) => (float[a] y) { shape = Cast<to = 7>(v) y = Reshape(x, shape) }");
+  const auto run = [&](float entry) {
+    return ir::interpret(graph, {floats({2, 6}, std::vector<float>(12)), floats({1}, {entry})})[0];
+  };
+  EXPECT_EQ(run(12).dims, std::vector<int64_t>{12});
+  EXPECT_EQ(failure_of([&] { run(100); }).code, StatusCode::kInvalid);
+}
+
 TEST(ShapeArithmetic, ValuesThatMayBeAnythingAreRefused) {
   const Failure failure =
       import_failure(13, "(float[2, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }");
