@@ -28,6 +28,14 @@ ir::Tensor tensor_of(const ir::Value& value) { return {value.dtype, *constant_di
 
 }  // namespace
 
+const ir::Value& Emitter::value(ValueId id) const {
+  if (id < 0) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: an input that it needs is not given, or is no tensor; give it one", layer_));
+  }
+  return graph_.value(id);
+}
+
 std::vector<ValueId> Emitter::emit(Operation operation) {
   for (const ValueId input : operation.inputs) {
     if (input != ir::kNone) materialize(input);

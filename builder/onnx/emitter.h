@@ -44,7 +44,8 @@ class Emitter {
       : graph_(graph), layer_(std::move(layer)), onnx_(std::move(onnx)), prefix_(std::move(prefix)) {}
 
   ir::Graph& graph() { return graph_; }
-  const ir::Value& value(ValueId id) const { return graph_.value(id); }
+  // Throws Error(kInvalid) naming the layer where it is no tensor: an input that is not given, a sequence.
+  const ir::Value& value(ValueId id) const;
   DType dtype(ValueId id) const { return value(id).dtype; }
   const Shape& dims(ValueId id) const { return value(id).dims; }
   int rank(ValueId id) const { return value(id).rank(); }

@@ -106,8 +106,10 @@ LoopParts read_scan(const onnx::NodeProto& node, Emitter& emitter, const std::ve
                 "a Scan of opset 8, over batches and sequence lengths; convert the model to opset 9 or later");
   }
   const onnx::AttributeProto* count = find_attribute(node, "num_scan_inputs");
-  const int64_t sliced = count == nullptr ? 0 : count->i(), states = body.input_size() - sliced;
-  if (sliced < 1 || states < 0 || body.input_size() != static_cast<int>(inputs.size()) || body.output_size() < states ||
+  const int64_t sliced = count == nullptr ? 0 : count->i();
+  // Compared before it is subtracted: it may be any int64.
+  const int64_t states = sliced < 1 || sliced > body.input_size() ? -1 : body.input_size() - sliced;
+  if (states < 0 || body.input_size() != static_cast<int>(inputs.size()) || body.output_size() < states ||
       node.output_size() > body.output_size()) {
     invalid(node, emitter,
             fmt::format("{} scan inputs and a body of {} inputs and {} outputs do not fit {} inputs", sliced,

@@ -33,6 +33,12 @@ int64_t NodeContext::get_int(const std::string& name, int64_t fallback) const {
   return found == nullptr ? fallback : found->i();
 }
 
+int32_t NodeContext::get_int32(const std::string& name, int32_t fallback) const {
+  const int64_t value = get_int(name, fallback);
+  require(value == static_cast<int32_t>(value), fmt::format("its attribute '{}' is {}, out of range", name, value));
+  return static_cast<int32_t>(value);
+}
+
 float NodeContext::get_float(const std::string& name, float fallback) const {
   const onnx::AttributeProto* found = attribute(name);
   return found == nullptr ? fallback : found->f();
@@ -84,6 +90,12 @@ std::vector<double> NodeContext::constant_doubles(int input, const std::string& 
   const ir::Value& source = value(in(input));
   if (!source.is_constant()) unsupported(fmt::format("'{}' is not a constant; make it an initializer", what));
   return read_doubles(source);
+}
+
+double NodeContext::constant_double(int input, const std::string& what) const {
+  const std::vector<double> values = constant_doubles(input, what);
+  require(values.size() == 1, fmt::format("'{}' must be one number, not {}", what, values.size()));
+  return values[0];
 }
 
 int NodeContext::normalize_axis(int64_t axis, int rank, const std::string& what) const {

@@ -63,6 +63,7 @@ class NodeContext : public Emitter {
   bool has_attribute(const std::string& name) const { return attribute(name) != nullptr; }
   const onnx::AttributeProto* attribute(const std::string& name) const;
   int64_t get_int(const std::string& name, int64_t fallback = 0) const;
+  int32_t get_int32(const std::string& name, int32_t fallback = 0) const;  // refuses one that does not fit
   float get_float(const std::string& name, float fallback = 0) const;
   std::string get_string(const std::string& name, const std::string& fallback = "") const;
   std::vector<int64_t> get_ints(const std::string& name, const std::vector<int64_t>& fallback = {}) const;
@@ -76,6 +77,7 @@ class NodeContext : public Emitter {
   std::vector<int64_t> constant_ints(int input, const std::string& what) const;
   int64_t constant_int(int input, const std::string& what) const;
   std::vector<double> constant_doubles(int input, const std::string& what) const;
+  double constant_double(int input, const std::string& what) const;
 
   // `axis` counted from the front. Throws Error(kInvalid) where it is not in [-rank, rank).
   int normalize_axis(int64_t axis, int rank, const std::string& what = "axis") const;

@@ -210,7 +210,7 @@ Known concat(const NodeContext&, const Operands& operands) {
 }
 
 Known cast(const NodeContext& node, const Operands& operands) {
-  const std::optional<DType> to = dtype_of_onnx(static_cast<int32_t>(node.get_int("to")));
+  const std::optional<DType> to = dtype_of_onnx(node.get_int32("to"));
   if (!to || is_float(*to) || is_sub_byte_int(*to)) return std::nullopt;
   KnownTensor result = operands[0];
   result.dtype = *to;
@@ -275,14 +275,14 @@ Known constant_of_shape(const NodeContext& node, const Operands& operands) {
   const onnx::AttributeProto* attribute = node.attribute("value");
   if (attribute == nullptr) return std::nullopt;
   const ir::Tensor tensor = read_tensor(attribute->t(), "value");
-  if (is_float(tensor.dtype) || tensor.dtype == DType::kU64) return std::nullopt;
+  if (is_float(tensor.dtype) || tensor.dtype == DType::kU64 || tensor.data.empty()) return std::nullopt;
   int64_t count = 1;
   for (const Dim& dim : operands[0].elements) {
     if (dim.constant() < 0 || dim.constant() > kMaxElements) return std::nullopt;
     count *= dim.constant();
+    if (count > kMaxElements) return std::nullopt;
     result.dims.push_back(dim);
   }
-  if (count > kMaxElements) return std::nullopt;
   ir::Value one;
   one.dtype = result.dtype = tensor.dtype;
   one.constant = std::make_shared<const ir::Bytes>(tensor.data);

@@ -12,7 +12,8 @@
 namespace planwright {
 namespace {
 
-// The size of the weights section is the first two bytes', its contents are ones: they never matter for safety.
+// The size of the weights section is the first two bytes', its contents are zeros: they never matter for safety, and a
+// loop's trip count read there must end.
 std::vector<char> engine_around(const uint8_t* plan, size_t plan_bytes, uint64_t weights_bytes) {
   const planfmt::Sections sections = planfmt::Sections::of(plan_bytes, weights_bytes);
   planfmt::FileHeader header{};
@@ -28,7 +29,6 @@ std::vector<char> engine_around(const uint8_t* plan, size_t plan_bytes, uint64_t
   header.weights_bytes = weights_bytes;
   std::vector<char> bytes(sections.file_bytes);
   if (plan_bytes > 0) memcpy(bytes.data() + sections.plan_offset, plan, plan_bytes);
-  memset(bytes.data() + sections.weights_offset, 1, weights_bytes);
   memcpy(bytes.data(), &header, sizeof header);
   tests::reseal(&bytes);
   return bytes;

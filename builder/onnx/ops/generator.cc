@@ -75,8 +75,8 @@ void constant_of_shape(NodeContext& node) {
 // How many numbers a range has: floating ones must be constants, integers may be expressions.
 Dim range_length(NodeContext& node) {
   if (is_float(node.in_type(0))) {
-    const double start = node.constant_doubles(0, "start").at(0), limit = node.constant_doubles(1, "limit").at(0);
-    const double delta = node.constant_doubles(2, "delta").at(0);
+    const double start = node.constant_double(0, "start"), limit = node.constant_double(1, "limit");
+    const double delta = node.constant_double(2, "delta");
     node.require(delta != 0, "delta is 0");
     const double count = std::ceil((limit - start) / delta);
     node.require(count < 0x1p31, "the range is too long");
@@ -110,7 +110,7 @@ void eye_like(NodeContext& node) {
   node.require(node.in_rank(0) == 2, "its input must be a matrix");
   DType dtype = node.in_type(0);
   if (node.has_attribute("dtype")) {
-    const auto wanted = dtype_of_onnx(static_cast<int32_t>(node.get_int("dtype")));
+    const auto wanted = dtype_of_onnx(node.get_int32("dtype"));
     if (!wanted) node.unsupported("its type is not supported");
     dtype = *wanted;
   }
@@ -146,7 +146,7 @@ void identity(NodeContext& node) { node.set(0, node.in(0)); }
 // At inference a dropout passes its input on, and its mask keeps everything.
 void dropout(NodeContext& node) {
   if (node.since() >= 12 && node.has(2) && node.constant_int(2, "training_mode") != 0) {
-    if (!node.has(1) || node.constant_doubles(1, "ratio").at(0) != 0) {
+    if (!node.has(1) || node.constant_double(1, "ratio") != 0) {
       node.unsupported("training_mode is true; export the model for inference");
     }
   }

@@ -156,7 +156,7 @@ void cast_to(NodeContext& node, DType to) {
 }
 
 void cast(NodeContext& node) {
-  auto code = static_cast<int32_t>(node.get_int("to"));
+  int32_t code = node.get_int32("to");
   if (node.since() < 6) {  // a name then, a number since
     onnx::TensorProto_DataType parsed{};
     code = onnx::TensorProto_DataType_Parse(node.get_string("to"), &parsed) ? parsed : 0;
@@ -169,7 +169,7 @@ void cast(NodeContext& node) {
 void cast_like(NodeContext& node) { cast_to(node, node.in_type(1)); }
 
 void bit_cast(NodeContext& node) {
-  const auto code = static_cast<int32_t>(node.get_int("to"));
+  const int32_t code = node.get_int32("to");
   const std::optional<DType> to = dtype_of_onnx(code);
   if (!to) node.unsupported(fmt::format("bits as {} are not supported", onnx_type_name(code)));
   const DType from = node.in_type(0);

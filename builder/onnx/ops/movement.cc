@@ -330,8 +330,8 @@ void space_to_depth(NodeContext& node) {
 
 void reverse_sequence(NodeContext& node) {
   ReverseSequenceParams params;
-  params.batch_axis = static_cast<int32_t>(node.get_int("batch_axis", 1));
-  params.time_axis = static_cast<int32_t>(node.get_int("time_axis", 0));
+  params.batch_axis = node.get_int32("batch_axis", 1);
+  params.time_axis = node.get_int32("time_axis", 0);
   node.require(params.batch_axis + params.time_axis == 1 && params.batch_axis * params.time_axis == 0,
                "batch_axis and time_axis must be 0 and 1");
   node.set(0, node.emit_one({OpKind::kReverseSequence, params, {node.in(0), node.in(1)}}));

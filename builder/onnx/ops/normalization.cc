@@ -178,7 +178,7 @@ void group_normalization(NodeContext& node) {
 
 void lrn(NodeContext& node) {
   LrnParams params;
-  params.size = static_cast<int32_t>(node.get_int("size"));
+  params.size = node.get_int32("size");
   node.require(params.size >= 1, fmt::format("size is {}", params.size));
   params.alpha = node.get_float("alpha", 1e-4f);
   params.beta = node.get_float("beta", 0.75f);

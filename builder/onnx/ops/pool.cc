@@ -1,10 +1,24 @@
 // Pooling.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
 
 namespace planwright::builder::importer {
+namespace {
+
+// A float in opset 1.
+int32_t lp_exponent(const NodeContext& node) {
+  const double p = node.since() < 2 ? static_cast<double>(node.get_float("p", 2)) : node.get_int32("p", 2);
+  node.require(p >= 1 && p <= std::numeric_limits<int32_t>::max(), fmt::format("p is {}", p));
+  if (p != std::floor(p)) node.unsupported(fmt::format("p is {}, no integer", p));
+  return static_cast<int32_t>(p);
+}
+
+}  // namespace
 
 std::vector<ValueId> pool_of(NodeContext& node, ValueId x, PoolKind kind) {
   const bool ceil_mode = node.get_int("ceil_mode") != 0;
@@ -19,11 +33,7 @@ std::vector<ValueId> pool_of(NodeContext& node, ValueId x, PoolKind kind) {
   }
   params.count_include_pad = kind == PoolKind::kAverage && node.get_int("count_include_pad") != 0 ? 1 : 0;
   params.column_major_indices = kind == PoolKind::kMax && node.get_int("storage_order") != 0 ? 1 : 0;
-  if (kind == PoolKind::kLp) {  // a float in opset 1
-    params.p =
-        node.since() < 2 ? static_cast<int32_t>(node.get_float("p", 2)) : static_cast<int32_t>(node.get_int("p", 2));
-    node.require(params.p >= 1, fmt::format("p is {}", params.p));
-  }
+  if (kind == PoolKind::kLp) params.p = lp_exponent(node);
   Operation operation{OpKind::kPool, params, {x}, window.begin};
   operation.scalars.insert(operation.scalars.end(), window.end.begin(), window.end.end());
   Shape out{node.dims(x)[0], node.dims(x)[1]};

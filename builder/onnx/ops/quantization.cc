@@ -88,7 +88,7 @@ namespace {
 
 // The element type that an integer attribute names; nothing where it is 0 or not given.
 std::optional<DType> type_attribute(const NodeContext& node, const std::string& name) {
-  const auto code = static_cast<int32_t>(node.get_int(name, 0));
+  const int32_t code = node.get_int32(name, 0);
   if (code == 0) return std::nullopt;
   const std::optional<DType> dtype = dtype_of_onnx(code);
   if (!dtype) node.unsupported(fmt::format("{} {}", name, onnx_type_name(code)));

@@ -32,7 +32,7 @@ ValueId numbers(NodeContext& node, RandomKind kind, double shift, double scale, 
 
 DType type_of(const NodeContext& node, DType fallback) {
   if (!node.has_attribute("dtype")) return fallback;
-  const auto dtype = dtype_of_onnx(static_cast<int32_t>(node.get_int("dtype")));
+  const auto dtype = dtype_of_onnx(node.get_int32("dtype"));
   if (!dtype) node.unsupported("its type is not supported");
   return *dtype;
 }

@@ -53,7 +53,7 @@ void check_tuples(const NodeContext& node, ValueId indices, ValueId data, int fi
 
 void gather_nd(NodeContext& node) {
   GatherNDParams params;
-  params.batch_dims = static_cast<int32_t>(node.get_int("batch_dims", 0));
+  params.batch_dims = node.get_int32("batch_dims", 0);
   node.require(params.batch_dims >= 0 && params.batch_dims <= node.in_rank(0),
                fmt::format("batch_dims {} is out of range for {} axes", params.batch_dims, node.in_rank(0)));
   check_tuples(node, node.in(1), node.in(0), params.batch_dims);
@@ -158,8 +158,9 @@ void one_hot(NodeContext& node) {
   dims.insert(dims.begin() + params.axis, Dim(0));
   Dim& length = dims[static_cast<size_t>(params.axis)];
   if (depth.is_constant()) {
-    node.require(read_doubles(depth).size() == 1, "its depth must be a scalar");
-    length = static_cast<int64_t>(read_doubles(depth)[0]);
+    const double given = node.constant_double(1, "depth");
+    node.require(given >= 0 && given < 0x1p31, fmt::format("its depth is {}", given));
+    length = static_cast<int64_t>(given);
   } else if (depth.elements && depth.elements->size() == 1) {
     length = (*depth.elements)[0];
   } else {
@@ -186,17 +187,10 @@ void trilu(NodeContext& node) {
 }
 
 constexpr ImporterRow kRows[] = {
-    {"Gather", gather},
-    {"GatherElements", gather_elements},
-    {"GatherND", gather_nd},
-    {"OneHot", one_hot},
-    {"Scatter", scatter_elements},
-    {"ScatterElements", scatter_elements},
-    {"ScatterND", scatter_nd},
-    {"TensorScatter", tensor_scatter},
-    {"TopK", top_k},
-    {"Trilu", trilu},
-    {"Trilu", trilu, "com.microsoft"},
+    {"Gather", gather},        {"GatherElements", gather_elements}, {"GatherND", gather_nd},
+    {"OneHot", one_hot},       {"Scatter", scatter_elements},       {"ScatterElements", scatter_elements},
+    {"ScatterND", scatter_nd}, {"TensorScatter", tensor_scatter},   {"TopK", top_k},
+    {"Trilu", trilu},          {"Trilu", trilu, "com.microsoft"},
 };
 
 }  // namespace

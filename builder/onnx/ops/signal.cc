@@ -203,7 +203,7 @@ void mel_weight_matrix(NodeContext& node) {
                fmt::format("{} filters over {} numbers", filters, length));
   const int64_t bins = length / 2 + 1;
   if (bins > kMostNumbers / filters) node.unsupported("a matrix so large");
-  const auto dtype = dtype_of_onnx(static_cast<int32_t>(node.get_int("output_datatype", 1)));
+  const auto dtype = dtype_of_onnx(node.get_int32("output_datatype", 1));
   if (!dtype) node.unsupported("its type is not supported");
 
   const ValueId corners = mel_corners(node, filters + 2, length);

@@ -191,6 +191,36 @@ TEST(ImportScan, SlicesAndStacksAlongAnyAxisEitherWay) {
   }
 }
 
+// The lowest int64 overflowed where it was subtracted.
+TEST(ImportScan, ACountOfScanInputsThatCannotBeIsInvalid) {
+  for (const char* count : {"-9223372036854775808", "0", "2"}) {
+    const Failure failure =
+        import_failure(13, std::string("(float[2] x) => (float[2] y) { [odd] y = Scan(x) <num_scan_inputs = ") + count +
+                               ", body = b (float e) => (float r) { r = Identity(e) }> }");
+    EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+    EXPECT_TRUE(failure.mentions("odd")) << failure;
+  }
+}
+
+// What is read past the operators' own checks: they crashed.
+TEST(ImportScan, AScanInputThatIsNotGivenIsInvalid) {
+  const Failure failure = import_failure(
+      13,
+      "(float[2] x) => (float[2] y) { [odd] s, y = Scan(x, ) <num_scan_inputs = 1, body = b (float[2] a, float e) => "
+      "(float[2] t, float r) { t = Identity(a) r = Identity(e) }> }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("odd")) << failure;
+}
+
+TEST(ImportSequences, ASequenceWhereATensorIsNeededIsInvalid) {
+  const Failure failure =
+      import_failure(17,
+                     "(float[5] x) => (float[n] y) <int64 two = {2}> { parts = SplitToSequence<axis = 0>(x, two) "
+                     "[odd] more = SplitToSequence<axis = 0>(x, parts) y = ConcatFromSequence<axis = 0>(more) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("odd")) << failure;
+}
+
 // ---- Sequences and optionals
 
 TEST(ImportSequences, WhatIsSplitIsMappedAndJoined) {
