@@ -58,6 +58,8 @@ def main():
             run(1, words, "buildengine", "--onnx=model.onnx", "--saveEngine=e", *shapes, *flags)
         run(2, "would overwrite --plugins=text.so", "buildengine", "--onnx=model.onnx", "--saveEngine=text.so", *shapes,
             "--plugins=text.so")
+        run(1, "a fault of a plugin", "buildengine", "--onnx=model.onnx", "--saveEngine=e", *shapes,
+            f"--plugins={build}/lib/shrinking.so")
         if pathlib.Path("e").exists():
             faults.append("a failed build left an engine")
         run(0, "Created engine", "buildengine", "--onnx=model.onnx", "--saveEngine=e", *shapes, plugin,
