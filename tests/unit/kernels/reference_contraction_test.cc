@@ -5,26 +5,22 @@
 #include <limits>
 
 #include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::f32;
 using testing::KernelCase;
+using testing::refuses;
 using testing::TestTensor;
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
 
 std::vector<double> run(const KernelCase& c) {
   EXPECT_TRUE(run_kernel(reference_kernel(c.op), c).ok()) << last_error();
   return c.outputs[0].elements();
 }
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 KernelCase matmul(TestTensor a, TestTensor b, const Dims& dims, DType type = DType::kF32) {
   return KernelCase::of(OpKind::kMatMul, {std::move(a), std::move(b)}, {TestTensor(type, dims)});

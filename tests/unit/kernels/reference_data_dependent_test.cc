@@ -3,24 +3,20 @@
 
 #include <limits>
 
-#include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::f32;
 using testing::KernelCase;
+using testing::reference_status;
+using testing::refuses;
 using testing::TestTensor;
 
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
 TestTensor i64(const Dims& dims) { return TestTensor(DType::kI64, dims); }
-
-Status run(const KernelCase& c) { return run_kernel(reference_kernel(c.op), c); }
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 // The first elements of an output.
 void expect_begins(const KernelCase& c, size_t output, const std::vector<double>& expected) {
@@ -32,18 +28,18 @@ void expect_begins(const KernelCase& c, size_t output, const std::vector<double>
 
 TEST(ReferenceReadValues, WidensIntegers) {
   KernelCase c = KernelCase::of(OpKind::kReadValues, {TestTensor::of(DType::kI32, {3}, {-1, 0, 7})}, {i64({3})});
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_elements(c.outputs[0], {-1, 0, 7});
   EXPECT_TRUE(refuses(KernelCase::of(OpKind::kReadValues, {f32({1}, {1})}, {i64({1})})));
 }
 
 TEST(ReferenceNonZero, ListsPlacesInRowMajorOrder) {
   KernelCase c = KernelCase::of(OpKind::kNonZero, {f32({2, 3}, {0, 1, 0, -2, 0, 3})}, {i64({2, 3})});
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_elements(c.outputs[0], {0, 1, 1, 1, 0, 2});
   const double nan = std::numeric_limits<double>::quiet_NaN();
   KernelCase nans = KernelCase::of(OpKind::kNonZero, {f32({2}, {nan, -0.0})}, {i64({1, 1})});
-  ASSERT_TRUE(run(nans).ok()) << last_error();
+  ASSERT_TRUE(reference_status(nans).ok()) << last_error();
   expect_elements(nans.outputs[0], {0});
 }
 
@@ -51,7 +47,7 @@ TEST(ReferenceNonZero, ListsPlacesInRowMajorOrder) {
 TEST(ReferenceNonZero, AnotherCountThanCountedIsAnError) {
   for (const int64_t counted : {0, 2, 4}) {
     KernelCase c = KernelCase::of(OpKind::kNonZero, {f32({4}, {1, 0, 1, 1})}, {i64({1, counted})});
-    EXPECT_EQ(run(c).code(), StatusCode::kPrecondition) << counted;
+    EXPECT_EQ(reference_status(c).code(), StatusCode::kPrecondition) << counted;
   }
 }
 
@@ -65,7 +61,7 @@ KernelCase unique_case(TestTensor x, int axis, int sorted, int64_t count) {
 
 TEST(ReferenceUnique, ElementsAscending) {
   KernelCase c = unique_case(f32({2, 3}, {3, 1, 2, 1, 3, 3}), -1, 1, 6);
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_begins(c, 0, {1, 2, 3});
   expect_begins(c, 1, {3});
   expect_begins(c, 2, {1, 2, 0});
@@ -75,7 +71,7 @@ TEST(ReferenceUnique, ElementsAscending) {
 
 TEST(ReferenceUnique, ElementsAsTheyCome) {
   KernelCase c = unique_case(f32({5}, {2, 9, 2, 1, 9}), -1, 0, 5);
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_begins(c, 0, {2, 9, 1});
   expect_begins(c, 2, {0, 1, 3});
   expect_begins(c, 3, {0, 1, 0, 2, 1});
@@ -84,7 +80,7 @@ TEST(ReferenceUnique, ElementsAsTheyCome) {
 
 TEST(ReferenceUnique, SlicesAlongAnAxis) {
   KernelCase c = unique_case(f32({3, 2}, {1, 0, 0, 5, 1, 0}), 0, 1, 3);
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_begins(c, 0, {0, 5, 1, 0});
   expect_begins(c, 1, {2});
   expect_begins(c, 3, {1, 0, 1});
@@ -93,7 +89,7 @@ TEST(ReferenceUnique, SlicesAlongAnAxis) {
 TEST(ReferenceUnique, NaNsAreOneElementTheLast) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   KernelCase c = unique_case(f32({4}, {nan, 1, nan, -1}), -1, 1, 4);
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_begins(c, 1, {3});
   expect_begins(c, 2, {3, 1, 0});
   expect_begins(c, 4, {1, 1, 2});
@@ -111,23 +107,23 @@ KernelCase suppression(double overlap, double score, int64_t most) {
 
 TEST(ReferenceNonMaxSuppression, KeepsTheBestOfWhatOverlaps) {
   KernelCase c = suppression(0.5, 0, 9);
-  ASSERT_TRUE(run(c).ok()) << last_error();
+  ASSERT_TRUE(reference_status(c).ok()) << last_error();
   expect_begins(c, 0, {0, 0, 0, 0, 0, 2});
   expect_begins(c, 1, {2});
 }
 
 TEST(ReferenceNonMaxSuppression, ThresholdsAndTheMostCount) {
   KernelCase loose = suppression(0.9, 0, 9);
-  ASSERT_TRUE(run(loose).ok());
+  ASSERT_TRUE(reference_status(loose).ok());
   expect_begins(loose, 0, {0, 0, 0, 0, 0, 1, 0, 0, 2});
   KernelCase confident = suppression(0.9, 0.75, 9);
-  ASSERT_TRUE(run(confident).ok());
+  ASSERT_TRUE(reference_status(confident).ok());
   expect_begins(confident, 1, {2});
   KernelCase one = suppression(0.9, 0, 1);
-  ASSERT_TRUE(run(one).ok());
+  ASSERT_TRUE(reference_status(one).ok());
   expect_begins(one, 1, {1});
   KernelCase none = suppression(0.9, 0, 0);
-  ASSERT_TRUE(run(none).ok());
+  ASSERT_TRUE(reference_status(none).ok());
   expect_begins(none, 1, {0});
   EXPECT_TRUE(refuses(suppression(0.9, 0, 9).with_scalars({-1})));
 }

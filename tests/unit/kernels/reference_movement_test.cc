@@ -2,26 +2,17 @@
 #include <gtest/gtest.h>
 
 #include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
-using testing::expect_elements;
+using testing::expect_output;
+using testing::f32;
 using testing::KernelCase;
+using testing::refuses;
 using testing::TestTensor;
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-
-void expect_output(const KernelCase& c, const std::vector<double>& expected) {
-  ASSERT_TRUE(run_kernel(reference_kernel(c.op), c).ok()) << last_error();
-  expect_elements(c.outputs[0], expected);
-}
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 KernelCase move(OpKind op, TestTensor x, const Dims& dims) {
   const DType type = x.view().dtype;

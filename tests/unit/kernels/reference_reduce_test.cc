@@ -4,27 +4,21 @@
 #include <cmath>
 #include <limits>
 
-#include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::expect_runs;
+using testing::f32;
 using testing::KernelCase;
+using testing::refuses;
 using testing::TestTensor;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-
-void run(const KernelCase& c) { ASSERT_TRUE(run_kernel(reference_kernel(c.op), c).ok()) << last_error(); }
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 KernelCase reduce(const TestTensor& x, ReduceKind kind, uint32_t axes) {
   Dims dims = x.dims();
@@ -36,7 +30,7 @@ KernelCase reduce(const TestTensor& x, ReduceKind kind, uint32_t axes) {
 
 std::vector<double> reduced(const TestTensor& x, ReduceKind kind, uint32_t axes) {
   const KernelCase c = reduce(x, kind, axes);
-  run(c);
+  expect_runs(c);
   return c.outputs[0].elements();
 }
 
@@ -103,7 +97,7 @@ std::vector<double> extremes(const TestTensor& x, const ArgReduceParams& params)
   Dims dims = x.dims();
   dims[static_cast<size_t>(params.axis)] = 1;
   const KernelCase c = KernelCase::of(OpKind::kArgReduce, {x}, {TestTensor(DType::kI64, dims)}).with(params);
-  run(c);
+  expect_runs(c);
   return c.outputs[0].elements();
 }
 
@@ -125,7 +119,7 @@ TEST(ReferenceArgReduce, RefusesAnEmptyAxis) {
 
 std::vector<double> cumulated(const TestTensor& x, const CumulativeParams& params) {
   const KernelCase c = KernelCase::of(OpKind::kCumulative, {x}, {TestTensor(x.view().dtype, x.dims())}).with(params);
-  run(c);
+  expect_runs(c);
   return c.outputs[0].elements();
 }
 
@@ -140,7 +134,7 @@ TEST(ReferenceCumulative, ExclusiveAndReverse) {
 
 std::vector<double> softmax(const TestTensor& x, const SoftmaxParams& params) {
   const KernelCase c = KernelCase::of(OpKind::kSoftmax, {x}, {TestTensor(x.view().dtype, x.dims())}).with(params);
-  run(c);
+  expect_runs(c);
   return c.outputs[0].elements();
 }
 
@@ -164,7 +158,7 @@ TEST(ReferenceLayerNorm, GivesStatisticsAndScales) {
   KernelCase c = KernelCase::of(
       OpKind::kLayerNorm, {f32({2, 3}, {1, 2, 3, 11, 12, 13}), f32({3}, {1, 2, 10}), f32({3}, {0, 7, 100})},
       {TestTensor(DType::kF32, {2, 3}), TestTensor(DType::kF32, {2, 1}), TestTensor(DType::kF32, {2, 1})});
-  run(c.with(LayerNormParams{.axis = 1, .epsilon = 0.5f}));
+  expect_runs(c.with(LayerNormParams{.axis = 1, .epsilon = 0.5f}));
   const double low = -1 / deviation, high = 100 + 10 / deviation;
   expect_elements(c.outputs[0], {low, 7, high, low, 7, high}, 1e-5);
   expect_elements(c.outputs[1], {2, 12});
@@ -174,20 +168,20 @@ TEST(ReferenceLayerNorm, GivesStatisticsAndScales) {
 TEST(ReferenceLayerNorm, NormalisesOverAllAxesFromTheGiven) {
   KernelCase c =
       KernelCase::of(OpKind::kLayerNorm, {f32({1, 2, 2}, {-1, 1, -1, 1})}, {TestTensor(DType::kF32, {1, 2, 2})});
-  run(c.with(LayerNormParams{.axis = 1, .epsilon = 0}));
+  expect_runs(c.with(LayerNormParams{.axis = 1, .epsilon = 0}));
   expect_elements(c.outputs[0], {-1, 1, -1, 1});
 }
 
 TEST(ReferenceLayerNorm, RootMeanSquareKeepsTheMean) {
   KernelCase c = KernelCase::of(OpKind::kLayerNorm, {f32({1, 2}, {3, 4})}, {TestTensor(DType::kF32, {1, 2})});
-  run(c.with(LayerNormParams{.axis = 1, .rms = 1, .epsilon = 0}));
+  expect_runs(c.with(LayerNormParams{.axis = 1, .rms = 1, .epsilon = 0}));
   expect_elements(c.outputs[0], {3 / std::sqrt(12.5), 4 / std::sqrt(12.5)}, 1e-6);
 }
 
 TEST(ReferenceGroupNorm, NormalisesEachGroup) {
   const TestTensor x = f32({1, 4, 2}, {0, 2, 4, 6, 1, 1, 1, 1});
   KernelCase c = KernelCase::of(OpKind::kGroupNorm, {x}, {TestTensor(DType::kF32, {1, 4, 2}, {8, 1, 4})});
-  run(c.with(GroupNormParams{.groups = 2, .epsilon = 0.25f}));
+  expect_runs(c.with(GroupNormParams{.groups = 2, .epsilon = 0.25f}));
   const double d = std::sqrt(5.25);
   expect_elements(c.outputs[0], {-3 / d, -1 / d, 1 / d, 3 / d, 0, 0, 0, 0}, 1e-6);
   EXPECT_TRUE(refuses(c.with(GroupNormParams{.groups = 3})));
@@ -197,10 +191,10 @@ TEST(ReferenceGroupNorm, NormalisesEachGroup) {
 TEST(ReferenceLrn, SumsSquaresOfChannelsAround) {
   const TestTensor x = f32({1, 3, 1}, {1, 2, 3});
   KernelCase c = KernelCase::of(OpKind::kLrn, {x}, {TestTensor(DType::kF32, {1, 3, 1})});
-  run(c.with(LrnParams{.size = 3, .alpha = 3, .beta = 1, .bias = 1}));
+  expect_runs(c.with(LrnParams{.size = 3, .alpha = 3, .beta = 1, .bias = 1}));
   expect_elements(c.outputs[0], {1.0 / 6, 2.0 / 15, 3.0 / 14}, 1e-6);
   // Of an even window the extra channel comes after.
-  run(c.with(LrnParams{.size = 2, .alpha = 2, .beta = 1, .bias = 0}));
+  expect_runs(c.with(LrnParams{.size = 2, .alpha = 2, .beta = 1, .bias = 0}));
   expect_elements(c.outputs[0], {1.0 / 5, 2.0 / 13, 3.0 / 9}, 1e-6);
 }
 

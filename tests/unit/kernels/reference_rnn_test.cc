@@ -4,24 +4,19 @@
 #include <cmath>
 
 #include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::expect_runs;
+using testing::f32;
 using testing::KernelCase;
+using testing::refuses;
 using testing::Rng;
 using testing::TestTensor;
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-
-void run(const KernelCase& c) { ASSERT_TRUE(run_kernel(reference_kernel(OpKind::kRnn), c).ok()) << last_error(); }
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(OpKind::kRnn), c).ok(); }
 
 constexpr auto kAffine = RnnActivation::kAffine;
 
@@ -53,7 +48,7 @@ TEST(ReferenceRnn, PlainCellAddsInputAndState) {
   KernelCase c = KernelCase::of(
       OpKind::kRnn, {f32({2, 1, 1}, {112, 114}), f32({1, 1, 1}, {3}), TestTensor(), TestTensor(), f32({1, 1, 1}, {5})},
       {TestTensor(DType::kF32, {2, 1, 1, 1}), TestTensor(DType::kF32, {1, 1, 1})});
-  run(c.with(linear(RnnKind::kRnn)));
+  expect_runs(c.with(linear(RnnKind::kRnn)));
   const double first = 112 + 15, second = 114 + 3 * first;
   expect_elements(c.outputs[0], {first, second});
   expect_elements(c.outputs[1], {second});
@@ -64,7 +59,7 @@ TEST(ReferenceRnn, ClipBoundsWhatGoesIntoActivations) {
                                 {TestTensor(DType::kF32, {2, 1, 1, 1})});
   RnnParams params = linear(RnnKind::kRnn);
   params.clip = 2;
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[0], {2, -2});
 }
 
@@ -75,11 +70,11 @@ TEST(ReferenceRnn, GruGatesInOrderUpdateResetHidden) {
       {f32({1, 1, 3}, {0.5, 0.25, 1}), f32({1, 3, 1}, {0, 0, 2}), TestTensor(), TestTensor(), f32({1, 1, 1}, {4})},
       {TestTensor(DType::kF32, {1, 1, 1, 1})});
   RnnParams params = linear(RnnKind::kGru);
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[0], {0.5 * (1 + 2 * (0.25 * 4)) + 0.5 * 4});
   params.linear_before_reset = 1;
   c.inputs[2] = f32({1, 1}, {8});
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[0], {0.5 * (1 + 0.25 * (2 * 4 + 8)) + 0.5 * 4});
 }
 
@@ -95,18 +90,18 @@ TEST(ReferenceRnn, LstmGatesInOrderInputOutputForgetCell) {
                                            TestTensor(DType::kF32, {1, 1, 1})};
   KernelCase c = KernelCase::of(OpKind::kRnn, inputs, outputs);
   RnnParams params = linear(RnnKind::kLstm);
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[2], {2 * 7 + 0.5 * 3});
   expect_elements(c.outputs[1], {0.25 * 15.5});
 
   params.input_forget = 1;
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[2], {0.5 * 7 + 0.5 * 3});
 
   // Peepholes i, o, f: i and f see the old cell, o the new one.
   inputs.push_back(f32({1, 3}, {0.1f, 1, 0.5}));
   c = KernelCase::of(OpKind::kRnn, inputs, outputs);
-  run(c.with(linear(RnnKind::kLstm)));
+  expect_runs(c.with(linear(RnnKind::kLstm)));
   const double in = 0.5 + 0.7, forget = 2 + 3.5, cell = forget * 7 + in * 3;
   expect_elements(c.outputs[2], {cell}, 1e-5);
   expect_elements(c.outputs[1], {(0.25 + cell) * cell}, 1e-2);
@@ -118,7 +113,7 @@ TEST(ReferenceRnn, EachDirectionHasItsGatesAndActivations) {
   RnnParams params = linear(RnnKind::kRnn);
   params.directions = 2;
   params.alpha[3] = 2;  // the second direction doubles
-  run(c.with(params));
+  expect_runs(c.with(params));
   // Forwards 1, 3; backwards 2 * 20 = 40 at time 1, then 2 * (10 + 40) = 100 at time 0.
   expect_elements(c.outputs[0], {1, 100, 3, 40});
   expect_elements(c.outputs[1], {3, 100});
@@ -135,10 +130,10 @@ TEST(ReferenceRnn, ShorterSequencesEndEarlyAndLeaveZeros) {
     return c.with(params);
   };
   const KernelCase forwards = case_of(0), backwards = case_of(1);
-  run(forwards);
+  expect_runs(forwards);
   expect_elements(forwards.outputs[0], {1, 1, 12, 12, 124, 0});
   expect_elements(forwards.outputs[1], {124, 12});
-  run(backwards);
+  expect_runs(backwards);
   expect_elements(backwards.outputs[0], {421, 21, 42, 2, 4, 0});
   expect_elements(backwards.outputs[1], {421, 21});
 
@@ -155,7 +150,7 @@ TEST(ReferenceRnn, Activations) {
     params.beta[0] = beta;
     KernelCase c = KernelCase::of(OpKind::kRnn, {f32({1, 1, 1}, {x}), f32({1, 1, 1}, {0})},
                                   {TestTensor(DType::kF64, {1, 1, 1, 1})});
-    run(c.with(params));
+    expect_runs(c.with(params));
     return c.outputs[0].elements()[0];
   };
   EXPECT_DOUBLE_EQ(activated(RnnActivation::kTanh, 0.5), std::tanh(0.5));
@@ -197,7 +192,7 @@ TEST(ReferenceRnn, BatchFirstIsTheSameWithAxesExchanged) {
                                   {TestTensor(DType::kF32, {kTimes, kDirections, kBatch, kHidden}),
                                    TestTensor(DType::kF32, {kDirections, kBatch, kHidden})});
     RnnParams params = usual(kind, kHidden, kDirections);
-    run(c.with(params));
+    expect_runs(c.with(params));
     expect_same_bits_on_any_threads(reference_kernel(OpKind::kRnn), c);
 
     KernelCase first = c;
@@ -206,7 +201,7 @@ TEST(ReferenceRnn, BatchFirstIsTheSameWithAxesExchanged) {
     first.outputs = {TestTensor(DType::kF32, {kBatch, kTimes, kDirections, kHidden}),
                      TestTensor(DType::kF32, {kBatch, kDirections, kHidden})};
     params.batch_first = 1;
-    run(first.with(params));
+    expect_runs(first.with(params));
     EXPECT_EQ(swapped(first.outputs[1]).elements(), c.outputs[1].elements());
     // The last forward state is Y's last time, the last backward one its first.
     const std::vector<double> y = c.outputs[0].elements(), last = c.outputs[1].elements();

@@ -4,32 +4,21 @@
 #include <cmath>
 #include <limits>
 
-#include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
-using testing::expect_elements;
+using testing::expect_output;
+using testing::f32;
 using testing::KernelCase;
+using testing::reference_status;
+using testing::refuses;
 using testing::TestTensor;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-
-Status run(const KernelCase& c) { return run_kernel(reference_kernel(c.op), c); }
-
-void expect_output(const KernelCase& c, const std::vector<double>& expected) {
-  ASSERT_TRUE(run(c).ok()) << last_error();
-  expect_elements(c.outputs[0], expected);
-}
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 // A row of four pixels, 0 to 3, read at the given places.
 KernelCase sample(const GridSampleParams& params, const std::vector<double>& places) {
@@ -110,7 +99,7 @@ TEST(ReferenceRoiAlign, AveragesItsCells) {
   expect_output(align(params, {0, 0, 2, 1}), {2.5, 3.5});
   params.mode = RoiAlignMode::kMax;  // the largest share of a pixel
   expect_output(align(params, {0, 0, 2, 1}), {1.25, 1.5});
-  EXPECT_EQ(run(align(params, {0, 0, 2, 1}, 1)).code(), StatusCode::kPrecondition);
+  EXPECT_EQ(reference_status(align(params, {0, 0, 2, 1}, 1)).code(), StatusCode::kPrecondition);
   params.sampling_ratio = kMaxSamplingRatio + 1;
   EXPECT_TRUE(refuses(align(params, {0, 0, 2, 1})));
 }
@@ -119,7 +108,7 @@ TEST(ReferenceRoiAlign, AveragesItsCells) {
 TEST(ReferenceRoiAlign, DoesNotTakeForeverOverAHugeRegion) {
   expect_output(align(RoiAlignParams{}, {-1e30, -1e30, 1e30, 1e30}), {0});
   expect_output(align(RoiAlignParams{}, {kNan, 0, 1, kInfinity}), {0});
-  ASSERT_TRUE(run(align(RoiAlignParams{}, {-1e9, 0, 1e9, 2})).ok());
+  ASSERT_TRUE(reference_status(align(RoiAlignParams{}, {-1e9, 0, 1e9, 2})).ok());
 }
 
 TEST(ReferenceDeformConv, MovesItsWindow) {
@@ -157,7 +146,7 @@ TEST(ReferenceRandom, HasItsMomentsAndItsSeed) {
   const auto numbers = [](RandomKind kind, uint64_t seed, double shift, double scale) {
     KernelCase c = KernelCase::of(OpKind::kRandom, {}, {TestTensor(DType::kF64, {kCount})})
                        .with(RandomParams{kind, 0, seed, shift, scale});
-    EXPECT_TRUE(run(c).ok()) << last_error();
+    EXPECT_TRUE(reference_status(c).ok()) << last_error();
     return c.outputs[0].elements();
   };
   const auto moments = [](const std::vector<double>& list) {

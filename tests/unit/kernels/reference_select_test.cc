@@ -3,39 +3,25 @@
 
 #include <limits>
 
-#include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::expect_output;
+using testing::f32;
+using testing::i32;
+using testing::i64;
 using testing::KernelCase;
+using testing::reference_status;
+using testing::refuses;
 using testing::TestTensor;
 
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-TestTensor i64(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kI64, dims, elements);
-}
-TestTensor i32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kI32, dims, elements);
-}
-
-Status run(const KernelCase& c) { return run_kernel(reference_kernel(c.op), c); }
-
-void expect_output(const KernelCase& c, const std::vector<double>& expected) {
-  ASSERT_TRUE(run(c).ok()) << last_error();
-  expect_elements(c.outputs[0], expected);
-}
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
-
-// run() must name the index.
+// reference_status() must name the index.
 void expect_out_of_range(const KernelCase& c, const char* index) {
-  EXPECT_EQ(run(c).code(), StatusCode::kPrecondition);
+  EXPECT_EQ(reference_status(c).code(), StatusCode::kPrecondition);
   EXPECT_NE(std::string(last_error()).find(index), std::string::npos) << last_error();
 }
 

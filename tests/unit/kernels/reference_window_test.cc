@@ -1,24 +1,18 @@
 // Pool and Resize by hand.
 #include <gtest/gtest.h>
 
-#include "tactics/kernels/registry.h"
-#include "tests/support/kernel_harness.h"
+#include "tests/support/reference_case.h"
 
 namespace planwright {
 namespace {
 
 using testing::Dims;
 using testing::expect_elements;
+using testing::expect_runs;
+using testing::f32;
 using testing::KernelCase;
+using testing::refuses;
 using testing::TestTensor;
-
-TestTensor f32(const Dims& dims, const std::vector<double>& elements) {
-  return TestTensor::of(DType::kF32, dims, elements);
-}
-
-void run(const KernelCase& c) { ASSERT_TRUE(run_kernel(reference_kernel(c.op), c).ok()) << last_error(); }
-
-bool refuses(const KernelCase& c) { return !validate_case(reference_kernel(c.op), c).ok(); }
 
 KernelCase pool(TestTensor x, const Dims& dims, const PoolParams& params, std::vector<int64_t> pads) {
   const DType type = x.view().dtype;
@@ -30,7 +24,7 @@ KernelCase pool(TestTensor x, const Dims& dims, const PoolParams& params, std::v
 TEST(ReferencePool, Maximum) {
   KernelCase c = pool(f32({1, 1, 5}, {1, 5, 2, 4, 3}), {1, 1, 3},
                       {.spatial = 1, .kernel = {3, 1, 1}, .stride = {2, 1, 1}}, {1, 1});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {5, 5, 4});
 }
 
@@ -39,11 +33,11 @@ TEST(ReferencePool, IndicesAreOfTheFlattenedInput) {
   const TestTensor x = f32({1, 2, 2, 4}, {1, 2, 8, 3, 4, 0, 5, 6, 0, 1, 0, 0, 0, 0, 0, 7});
   KernelCase c = pool(x, {1, 2, 1, 2}, params, {0, 0, 0, 0});
   c.outputs.push_back(TestTensor(DType::kI64, {1, 2, 1, 2}));
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {4, 8, 1, 7});
   expect_elements(c.outputs[1], {4, 2, 9, 15});
   params.column_major_indices = 1;
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[1], {1, 4, 10, 15});
 }
 
@@ -51,7 +45,7 @@ TEST(ReferencePool, IntegersAndEqualElements) {
   KernelCase c =
       pool(TestTensor::of(DType::kI8, {1, 1, 3}, {-5, -5, -7}), {1, 1, 1}, {.spatial = 1, .kernel = {3, 1, 1}}, {0, 0});
   c.outputs.push_back(TestTensor(DType::kI64, {1, 1, 1}));
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {-5});
   expect_elements(c.outputs[1], {0});
 }
@@ -61,10 +55,10 @@ TEST(ReferencePool, AverageCountsWhatItIsAsked) {
   PoolParams params = {.kind = PoolKind::kAverage, .spatial = 1, .kernel = {3, 1, 1}, .stride = {3, 1, 1}};
   // Windows [-1, 1] and [2, 4]: the second ends past the input, where there is one element of padding.
   KernelCase c = pool(x, {1, 1, 2}, params, {1, 1});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {3, 7});
   params.count_include_pad = 1;
-  run(c.with(params));
+  expect_runs(c.with(params));
   expect_elements(c.outputs[0], {2, 14.0 / 3}, 1e-6);
 }
 
@@ -74,21 +68,21 @@ TEST(ReferencePool, WhatCeilAddsIsNoPadding) {
       pool(f32({1, 1, 4}, {2, 4, 6, 8}), {1, 1, 2},
            {.kind = PoolKind::kAverage, .spatial = 1, .kernel = {3, 1, 1}, .stride = {2, 1, 1}, .count_include_pad = 1},
            {0, 0});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {4, 7});
 }
 
 TEST(ReferencePool, LpNorm) {
   const PoolParams params = {.kind = PoolKind::kLp, .spatial = 1, .kernel = {2, 1, 1}, .stride = {2, 1, 1}, .p = 2};
   KernelCase c = pool(f32({1, 1, 4}, {3, -4, 0, 5}), {1, 1, 2}, params, {0, 0});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {5, 5}, 1e-6);
 }
 
 TEST(ReferencePool, DilationSkips) {
   KernelCase c = pool(f32({1, 1, 5}, {1, 9, 2, 9, 3}), {1, 1, 1},
                       {.spatial = 1, .kernel = {3, 1, 1}, .dilation = {2, 1, 1}}, {0, 0});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {3});
 }
 
@@ -111,7 +105,7 @@ KernelCase resize(TestTensor x, const Dims& dims, const ResizeParams& params) {
 void expect_resized(const std::vector<double>& x, const std::vector<double>& y, const ResizeParams& params,
                     double tolerance = 1e-6) {
   const KernelCase c = resize(f32({static_cast<int64_t>(x.size())}, x), {static_cast<int64_t>(y.size())}, params);
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], y, tolerance);
 }
 
@@ -132,7 +126,7 @@ TEST(ReferenceResize, NearestKeepsAllBitsOfIntegers) {
   TestTensor x(DType::kI64, {1});
   x.view().as<int64_t>()[0] = (int64_t{1} << 60) + 1;
   const KernelCase c = resize(x, {2}, {});
-  run(c);
+  expect_runs(c);
   EXPECT_EQ(c.outputs[0].view().as<int64_t>()[1], (int64_t{1} << 60) + 1);
 }
 
@@ -175,7 +169,7 @@ TEST(ReferenceResize, CubicPassesThroughElementsAndUsesA) {
   // At 1.5 with a = -0.5 the weights are -1/16, 9/16, 9/16, -1/16.
   const double between = (-0.0 + 9 * 1 + 9 * 4 - 9) / 16.0;
   const KernelCase c = resize(f32({4}, {0, 1, 4, 9}), {8}, params);
-  run(c);
+  expect_runs(c);
   const std::vector<double> got = c.outputs[0].elements();
   EXPECT_EQ(got[0], 0);
   EXPECT_EQ(got[2], 1);
@@ -193,7 +187,7 @@ TEST(ReferenceResize, ExcludeOutsideSharesTheWeightOfTheEdge) {
   const auto outer = [](double d) { return -0.5 * d * d * d + 2.5 * d * d - 4 * d + 2; };
   const double w0 = inner(0.25), w1 = outer(1.25);
   const KernelCase c = resize(f32({2}, {0, 1}), {4}, params);
-  run(c);
+  expect_runs(c);
   EXPECT_NEAR(c.outputs[0].elements()[0], w1 / (w0 + w1), 1e-6);
 }
 
@@ -208,7 +202,7 @@ TEST(ReferenceResize, AntialiasWidensTheFilter) {
 
 TEST(ReferenceResize, AxesAreIndependent) {
   const KernelCase c = resize(f32({1, 1, 2, 2}, {0, 4, 8, 12}), {1, 1, 4, 2}, {.mode = ResizeMode::kLinear});
-  run(c);
+  expect_runs(c);
   expect_elements(c.outputs[0], {0, 4, 2, 6, 6, 10, 8, 12}, 1e-6);
 }
 
