@@ -39,6 +39,7 @@ double core_work_of(const StepSpec& spec) {
     case OpKind::kRoiAlign: return output * 64;
     case OpKind::kDeformConv: return 8 * output * count_from(input(1), 1);
     case OpKind::kDet: return count_of(input(0)) * static_cast<double>(input(0).dims[input(0).rank - 1]);
+    case OpKind::kPairCoupling: return count_of(input(0)) * 64;
     case OpKind::kRandom: return output * 32;
     case OpKind::kLrn: return output * params_of<LrnParams>(spec).size;
     case OpKind::kTopK: return count_of(input(0)) * 16;

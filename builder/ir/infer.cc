@@ -54,6 +54,7 @@ class Inference {
       case OpKind::kRoiAlign: return {roi_align()};
       case OpKind::kDeformConv: return deform_conv();
       case OpKind::kDet: return {det()};
+      case OpKind::kPairCoupling: return {pair_coupling()};
       case OpKind::kRandom:
       case OpKind::kResize:
       case OpKind::kReshape:
@@ -374,6 +375,15 @@ class Inference {
     const Shape& x = dims(0);
     match(x[x.size() - 2], x.back(), "the rows and columns of a matrix");
     return Shape(x.begin(), x.end() - 2);
+  }
+
+  Shape pair_coupling() const {
+    const Shape& pairs = dims(0);
+    require(pairs.size() == 2 && pairs[1].is_constant(), fmt::format("{} are no rows of pairs", to_string(pairs)));
+    int64_t classes = 2;
+    while (classes < kMaxCoupledClasses && classes * (classes - 1) / 2 < pairs[1].constant()) ++classes;
+    require(Dim(classes * (classes - 1) / 2) == pairs[1], fmt::format("{} pairs of classes", to_string(pairs[1])));
+    return {pairs[0], classes};
   }
 
   const Graph& graph_;

@@ -14,6 +14,7 @@ Params default_params(OpKind kind) {
     case OpKind::kTile:
     case OpKind::kCopy:
     case OpKind::kDet:
+    case OpKind::kPairCoupling:
     case OpKind::kBitCast:
     case OpKind::kRange:
     case OpKind::kReadValues:

@@ -63,6 +63,7 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"NonZero", {1, 1, 1, 1}, kNoParams},
     {"Unique", {1, 1, 2, 5}, sizeof(UniqueParams)},
     {"NonMaxSuppression", {2, 4, 2, 2}, sizeof(NonMaxSuppressionParams)},
+    {"PairCoupling", {1, 1, 1, 1}, kNoParams},
 };
 
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.

@@ -81,6 +81,10 @@ enum class OpKind : uint8_t {
   kUnique,             // X -> Y, int64 n[1] (, first, inverse, counts: int64); filled up to n, as long as they might be
   kNonMaxSuppression,  // boxes scores (overlap, score thresholds) -> int64 picks[most, 3], n[1]; picks filled up to n
 
+  // ---- Added since, of any kind.
+  kPairCoupling,  // R[N,pairs of classes] -> P[N,classes]: probabilities that fit those of the pairs, as libsvm finds
+                  // them
+
   // ---- Control flow, numbered apart: no kernel computes these, the loader runs their bodies. The operands given here
   // are those of a graph's node; the step of a plan has fewer (control.h).
   kIf = 240,  // condition[1] (operands of the first body, then of the second) -> what either body makes
@@ -90,7 +94,7 @@ enum class OpKind : uint8_t {
   kCustom = 248,  // what the plugin says
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kNonMaxSuppression) + 1;  // without those numbered apart
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kPairCoupling) + 1;  // without those numbered apart
 
 constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
 

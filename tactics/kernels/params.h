@@ -15,7 +15,7 @@ namespace planwright {
 
 inline constexpr int kMaxSpatial = 3;  // 1-, 2- and 3-D convolution, pooling, resize of images
 
-struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kBitCast, kRange, kDet, kPointwise
+struct NoParams {};  // kMatMul, kReshape, kExpand, kTile, kCopy, kBitCast, kRange, kDet, kPairCoupling, kPointwise
 
 // scalars: pad_begin[spatial]. What lies past the input at the end is implied by the output's dims.
 struct ConvParams {
@@ -288,6 +288,8 @@ struct DeformConvParams {
 
 // Larger matrices than a stack of scratch memory is worth are refused.
 inline constexpr int kMaxDetSize = 4096;
+// So are those of the pairs of more classes than this.
+inline constexpr int kMaxCoupledClasses = 4096;
 
 // shift + scale * r for every element, r uniform in [0, 1) or normal. The numbers follow from the seed and the
 // element's place alone (reference/random.cc).

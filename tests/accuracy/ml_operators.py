@@ -165,9 +165,6 @@ def dynamic_cases():
            {"keys_int64s": [-1, 0, 3], "values_floats": [0.5, 1.5, 2.5], "default_float": -9.0} | batch)
 
 
-# ONNX Runtime stops its iteration for probabilities early.
-TOLERANCES = {"SVMClassifier": 5e-3}
-
 if __name__ == "__main__":
     families = tree_cases, linear_cases, feature_cases, dynamic_cases
-    sys.exit(run_cases("ai.onnx.ml", families, sys.argv[1], sys.argv[2:], TOLERANCES))
+    sys.exit(run_cases("ai.onnx.ml", families, sys.argv[1], sys.argv[2:]))

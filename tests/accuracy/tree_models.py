@@ -23,8 +23,6 @@ onnx.helper.make_attribute = lambda key, value, *rest, **named: _make_attribute(
 
 FEATURES, BATCHES, TOLERANCE = 12, (1, 7, 1000), 5e-5
 PROFILE = ("min", 1), ("opt", 1000), ("max", 1000)
-# ONNX Runtime stops its iteration for the probabilities of support vector machines early.
-TOLERANCES = {"support_vectors_with_probabilities": 5e-3, "support_vectors_with_probabilities_binary": 5e-3}
 RNG = np.random.default_rng(0)
 
 
@@ -414,7 +412,7 @@ def lightgbm_of_categories():
 
 # ---- Comparison
 
-def differences(got, want, tolerance):
+def differences(got, want):
     """What differs, in words. A label may be another where two scores are level to rounding."""
     wrong = []
     scores = next((w for w in want.values() if w.dtype.kind == "f" and w.ndim == 2 and w.shape[1] > 1), None)
@@ -424,7 +422,7 @@ def differences(got, want, tolerance):
             wrong.append(f"{name} is {g.dtype}{g.shape}, not {w.dtype}{w.shape}")
         elif w.dtype.kind == "f":
             error = np.abs(g.astype(np.float64) - w).max() / max(np.abs(w).max(), 1)
-            if not error <= tolerance:
+            if not error <= TOLERANCE:
                 wrong.append(f"{name} differs by {error:.1e}")
         else:
             close = np.zeros(len(w), bool)
@@ -443,11 +441,11 @@ def check(bench, name, make):
     onnx.save(proto, file)
     shapes = [f"--{end}Shapes={flag({'x': (rows, x.shape[1])})}" for end, rows in PROFILE]
     compute = runtime(file)
-    wrong, tolerance = [], TOLERANCES.get(name, TOLERANCE)
+    wrong = []
     with bench.open(bench.build_engine(name, *shapes), 2) as engine:
         for rows in BATCHES:
             want, got = compute({"x": x[:rows]}), engine({"x": x[:rows]})
-            wrong += [f"at batch {rows}: {text}" for text in differences(got, want, tolerance)]
+            wrong += [f"at batch {rows}: {text}" for text in differences(got, want)]
     for text in wrong:
         print(f"{name} {text}")
     return not wrong

@@ -47,6 +47,7 @@ KernelCase random_case(OpKind op, Rng& rng) {
     case OpKind::kRoiAlign: return cases::roi_align(make);
     case OpKind::kDeformConv: return cases::deform_conv(make);
     case OpKind::kDet: return cases::det(make);
+    case OpKind::kPairCoupling: return cases::pair_coupling(make);
     case OpKind::kRandom: return cases::random_numbers(make, rng);
     case OpKind::kBitCast: return cases::bit_cast(make);
     case OpKind::kReadValues: return cases::read_values(make);

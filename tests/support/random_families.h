@@ -30,6 +30,7 @@ KernelCase top_k(CaseMaker& make);
 KernelCase grid_sample(CaseMaker& make);
 KernelCase roi_align(CaseMaker& make);
 KernelCase det(CaseMaker& make);
+KernelCase pair_coupling(CaseMaker& make);
 
 // random_selections.cc
 KernelCase gather(CaseMaker& make);

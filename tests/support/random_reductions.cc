@@ -157,4 +157,11 @@ KernelCase det(CaseMaker& make) {
   return KernelCase::of(OpKind::kDet, {make.tensor(type, x)}, {make.output(type, batch)});
 }
 
+KernelCase pair_coupling(CaseMaker& make) {
+  const int64_t rows = make.dim(), classes = make.between(2, 5);
+  const DType type = make.float_type();
+  return KernelCase::of(OpKind::kPairCoupling, {make.tensor(type, {rows, classes * (classes - 1) / 2})},
+                        {make.output(type, {rows, classes})});
+}
+
 }  // namespace planwright::testing::cases

@@ -125,57 +125,6 @@ ValueId pair_probabilities(NodeContext& node, ValueId scores, const std::vector<
   return node.pointwise(program, {scores, floats(node, a, {pairs}), floats(node, b, {pairs})}, DType::kF64);
 }
 
-// The probabilities p of all classes that fit those of the pairs, r, best (Wu, Lin and Weng 2004, their second method):
-// they minimise the sum over i < j of (r_ji p_i - r_ij p_j)^2 and add up to 1. With Q the matrix of that sum, p is
-// proportional to the solution of (Q + 1) x = 1, where adding 1 to every element makes the matrix definite and changes
-// nothing for vectors of sum 1. Gauss-Jordan elimination, one Pointwise a class, needs no pivots then.
-ValueId probabilities(NodeContext& node, ValueId pairs, int64_t classes) {
-  const ValueId complement =
-      map(node, pairs, DType::kF64, [](P& p, Reg x) { return p.apply(PwOp::kSub, p.constant(x.type, 1), x); });
-  if (classes == 2) return node.cast(node.concat({pairs, complement}, 1), DType::kF32);
-  // r as a matrix [N, classes, classes] with a diagonal of zeros, from columns of r, of 1 - r and of 0.
-  const int64_t count = classes * (classes - 1) / 2;
-  const Dim rows = node.dims(pairs)[0];
-  const ValueId zero = node.fill(DType::kF64, {rows, 1}, 0);
-  std::vector<int64_t> columns(static_cast<size_t>(classes * classes), 2 * count);
-  std::vector<double> unit(static_cast<size_t>(classes * classes), 0);
-  int64_t pair = 0;
-  for (int64_t i = 0; i < classes; ++i) {
-    unit[static_cast<size_t>(i * classes + i)] = 1;
-    for (int64_t j = i + 1; j < classes; ++j, ++pair) {
-      columns[static_cast<size_t>(i * classes + j)] = pair;
-      columns[static_cast<size_t>(j * classes + i)] = count + pair;
-    }
-  }
-  const ValueId r = node.reshape(node.gather(node.concat({pairs, complement, zero}, 1), node.ints(columns), 1),
-                                 {rows, classes, classes});
-  const ValueId identity = node.reshape(numbers_of(node, DType::kF64, unit), {classes, classes});
-  P program;
-  const Reg own = program.load(DType::kF64), other = program.load(DType::kF64), square = program.load(DType::kF64);
-  const Reg on_diagonal = program.apply(PwOp::kMul, square, program.load(DType::kF64));
-  const Reg q = program.apply(PwOp::kSub, on_diagonal, program.apply(PwOp::kMul, own, other));
-  program.store(program.apply(PwOp::kAdd, q, program.constant(q.type, 1)), DType::kF64);
-  const ValueId matrix = node.pointwise(
-      program, {r, node.swap_last_axes(r), node.reduce(ReduceKind::kSumSquare, r, 1u << 1), identity}, DType::kF64);
-
-  ValueId system = node.concat({matrix, node.fill(DType::kF64, {rows, classes, 1}, 1)}, 2);
-  for (int64_t k = 0; k < classes; ++k) {
-    // Row k divided by its pivot, taken from every other row as often as clears column k.
-    const ValueId row = node.slice(system, 1, k, 1), column = node.slice(system, 2, k, 1);
-    P step;
-    const Reg element = step.load(DType::kF64), of_row = step.load(DType::kF64), pivot = step.load(DType::kF64);
-    const Reg in_column = step.load(DType::kF64), one = step.load(DType::kF64);
-    const Reg factor = step.apply(PwOp::kSub, in_column, one);
-    const Reg share = step.apply(PwOp::kDiv, of_row, pivot);
-    step.store(step.apply(PwOp::kSub, element, step.apply(PwOp::kMul, factor, share)), DType::kF64);
-    system = node.pointwise(
-        step, {system, row, node.slice(row, 2, k, 1), column, node.slice(node.unsqueeze(identity, 0), 2, k, 1)},
-        DType::kF64);
-  }
-  const ValueId solution = node.squeeze(node.slice(system, 2, classes, 1), 1u << 2);
-  return node.cast(node.binary(PwOp::kDiv, solution, node.reduce(ReduceKind::kSum, solution, 1u << 1)), DType::kF32);
-}
-
 void svm_classifier(NodeContext& node) {
   const std::vector<int64_t> labels = class_labels(node, "classlabels_ints");
   const auto classes = static_cast<int64_t>(labels.size());
@@ -210,7 +159,12 @@ void svm_classifier(NodeContext& node) {
   }
   node.require(prob_a.size() == rho.size() && prob_b.size() == rho.size(),
                "it has not one 'prob_a' and 'prob_b' for each pair of classes");
-  node.set(1, transformed(node, probabilities(node, pair_probabilities(node, scores, prob_a, prob_b), classes), post));
+  if (classes > kMaxCoupledClasses) {
+    node.unsupported(fmt::format("probabilities of {} classes; the most is {}", classes, kMaxCoupledClasses));
+  }
+  const ValueId of_pairs = pair_probabilities(node, scores, prob_a, prob_b);
+  const ValueId of_classes = node.emit_one({OpKind::kPairCoupling, NoParams{}, {of_pairs}});
+  node.set(1, transformed(node, node.cast(of_classes, DType::kF32), post));
 }
 
 constexpr ImporterRow kRows[] = {

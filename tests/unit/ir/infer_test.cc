@@ -143,6 +143,8 @@ TEST_F(InferTest, ForestsAndRegions) {
   const ValueId weights = input("weights", {8, 3, 3, 3}), offsets = input("offsets", {n_, 18, h_, 18});
   EXPECT_EQ(infer(OpKind::kDeformConv, {image, weights, offsets}, DeformConvParams{}), "[n, 8, h, 18]");
   EXPECT_EQ(infer(OpKind::kDet, {input("matrices", {n_, 4, 4})}, NoParams{}), "[n]");
+  EXPECT_EQ(infer(OpKind::kPairCoupling, {input("pairs", {n_, 6})}, NoParams{}), "[n, 4]");
+  EXPECT_ANY_THROW(infer(OpKind::kPairCoupling, {input("pairs", {n_, 5})}, NoParams{}));
 }
 
 TEST_F(InferTest, Types) {
