@@ -215,6 +215,10 @@ ValueId Emitter::cast(ValueId x, DType to) {
   return pointwise(program, {x}, to);
 }
 
+ValueId Emitter::widened(ValueId x) {
+  return is_float(dtype(x)) && size_of(dtype(x)) < sizeof(float) ? cast(x, DType::kF32) : x;
+}
+
 ValueId Emitter::reshape(ValueId x, Shape to) {
   if (dims(x) == to) return x;
   check_rank(to.size());
@@ -286,9 +290,10 @@ ValueId Emitter::concat(std::vector<ValueId> xs, int axis) {
 }
 
 ValueId Emitter::matmul(ValueId a, ValueId b) {
-  Operation operation{OpKind::kMatMul, NoParams{}, {a, b}};
-  operation.results[0].dtype = dtype(a);
-  return emit_one(std::move(operation));
+  const DType type = dtype(a);
+  Operation operation{OpKind::kMatMul, NoParams{}, {widened(a), widened(b)}};
+  operation.results[0].dtype = dtype(operation.inputs[0]);
+  return cast(emit_one(std::move(operation)), type);
 }
 
 ValueId Emitter::reduce(ReduceKind kind, ValueId x, uint32_t axes) {

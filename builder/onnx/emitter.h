@@ -73,6 +73,9 @@ class Emitter {
   ValueId unary(PwOp op, ValueId x);
   ValueId binary(PwOp op, ValueId a, ValueId b);  // a and b of one type, which the result has too
   ValueId cast(ValueId x, DType dtype);
+  // A float shorter than fp32 as fp32, others as they are: what takes an operator several steps to compute is rounded
+  // to its type at the end, once.
+  ValueId widened(ValueId x);
   ValueId reshape(ValueId x, Shape dims);  // a guard where the element counts are not proven equal
   ValueId squeeze(ValueId x, uint32_t axes);
   ValueId unsqueeze(ValueId x, int axis);
@@ -81,7 +84,7 @@ class Emitter {
   ValueId expand(ValueId x, Shape dims);
   ValueId slice(ValueId x, int axis, Dim start, Dim length);
   ValueId concat(std::vector<ValueId> xs, int axis);
-  ValueId matmul(ValueId a, ValueId b);                       // ranks >= 2
+  ValueId matmul(ValueId a, ValueId b);                       // ranks >= 2; short floats are widened for it
   ValueId reduce(ReduceKind kind, ValueId x, uint32_t axes);  // the axes stay with length 1
   ValueId fill(DType dtype, Shape dims, double value);
   ValueId gather(ValueId data, ValueId indices, int axis);

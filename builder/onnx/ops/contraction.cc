@@ -21,10 +21,12 @@ ValueId matmul_of(NodeContext& node, ValueId a, ValueId b) {
 
 ValueId gemm_of(NodeContext& node) {
   node.require(node.in_rank(0) == 2 && node.in_rank(1) == 2, "its first two inputs must be matrices");
-  const DType dtype = node.in_type(0);
-  const ValueId a = node.get_int("transA") != 0 ? node.swap_last_axes(node.in(0)) : node.in(0);
-  const ValueId b = node.get_int("transB") != 0 ? node.swap_last_axes(node.in(1)) : node.in(1);
-  const ValueId product = node.matmul(a, b);
+  const auto matrix = [&](int input, const char* transposes) {
+    const ValueId x = node.widened(node.in(input));
+    return node.get_int(transposes) != 0 ? node.swap_last_axes(x) : x;
+  };
+  const ValueId a = matrix(0, "transA"), product = node.matmul(a, matrix(1, "transB"));
+  const DType dtype = node.dtype(a);
   const double alpha = static_cast<double>(node.get_float("alpha", 1)),
                beta = static_cast<double>(node.get_float("beta", 1));
   const bool adds = node.has(2) && beta != 0;
@@ -34,10 +36,10 @@ ValueId gemm_of(NodeContext& node) {
   Reg y = program.load(dtype);
   if (alpha != 1) y = program.apply(PwOp::kMul, y, program.constant(y.type, alpha));
   if (adds) {
-    node.require(node.in_type(2) == dtype, "its third input has another type");
+    node.require(node.in_type(2) == node.in_type(0), "its third input has another type");
     node.require(node.in_rank(2) <= 2, "its third input has more than two axes");
     operands.push_back(node.in(2));
-    Reg c = program.load(dtype);
+    Reg c = program.load(node.in_type(2));
     if (beta != 1) c = program.apply(PwOp::kMul, c, program.constant(c.type, beta));
     y = program.apply(PwOp::kAdd, y, c);
   }
@@ -48,7 +50,7 @@ ValueId gemm_of(NodeContext& node) {
 namespace {
 
 void matmul(NodeContext& node) { node.set(0, matmul_of(node, node.in(0), node.in(1))); }
-void gemm(NodeContext& node) { node.set(0, gemm_of(node)); }
+void gemm(NodeContext& node) { node.set(0, node.cast(gemm_of(node), node.in_type(0))); }
 
 void det(NodeContext& node) {
   node.require(node.in_rank(0) >= 2, "its input must be of matrices");

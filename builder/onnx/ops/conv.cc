@@ -56,7 +56,7 @@ ValueId add_channel_bias(NodeContext& node, ValueId y, int bias) {
   if (!node.has(bias)) return y;
   node.require(node.in_rank(bias) == 1, "its bias must have one axis");
   node.guard_equal(node.in_dims(bias)[0], node.dims(y)[1], "one bias for each channel");
-  return node.binary(PwOp::kAdd, y, per_channel(node, node.in(bias), node.rank(y) - 2));
+  return node.binary(PwOp::kAdd, y, per_channel(node, node.cast(node.in(bias), node.dtype(y)), node.rank(y) - 2));
 }
 
 ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
@@ -67,7 +67,8 @@ ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
   node.require(!node.dims(w)[0].is_constant() || node.dims(w)[0].constant() % group == 0,
                fmt::format("group {} does not divide its {} output channels", group, to_string(node.dims(w)[0])));
   const Window window = read_window(node, node.dims(x), kernel_of(node, w), false);
-  Operation operation{OpKind::kConv, window_params<ConvParams>(window, group), {x, w}, window.begin};
+  x = node.widened(x);
+  Operation operation{OpKind::kConv, window_params<ConvParams>(window, group), {x, node.widened(w)}, window.begin};
   Shape out{node.dims(x)[0], node.dims(w)[0]};
   out.insert(out.end(), window.out.begin(), window.out.end());
   operation.results[0] = {node.dtype(x), std::move(out)};
@@ -76,7 +77,10 @@ ValueId conv_of(NodeContext& node, ValueId x, ValueId w) {
 
 namespace {
 
-void conv(NodeContext& node) { node.set(0, add_channel_bias(node, conv_of(node, node.in(0), node.in(1)), 2)); }
+void conv(NodeContext& node) {
+  const ValueId y = add_channel_bias(node, conv_of(node, node.in(0), node.in(1)), 2);
+  node.set(0, node.cast(y, node.in_type(0)));
+}
 
 // The output's spatial dims and the pads at their beginning. ONNX gives either the pads, or the dims to pad to.
 struct TransposedWindow {
@@ -123,8 +127,10 @@ TransposedWindow read_transposed_window(NodeContext& node, const Shape& x, std::
 }
 
 void conv_transpose(NodeContext& node) {
-  const ValueId x = node.in(0), w = node.in(1);
+  ValueId x = node.in(0), w = node.in(1);
   check_operands(node, x, w);
+  x = node.widened(x);
+  w = node.widened(w);
   const int32_t group = group_of(node);
   node.guard_equal(node.dims(x)[1], node.dims(w)[0], "the input's channels and the weights'");
   node.require(!node.dims(w)[0].is_constant() || node.dims(w)[0].constant() % group == 0,
@@ -135,7 +141,7 @@ void conv_transpose(NodeContext& node) {
   Shape out{node.dims(x)[0], node.dims(w)[1] * group};
   out.insert(out.end(), window.out.begin(), window.out.end());
   operation.results[0] = {node.dtype(x), std::move(out)};
-  node.set(0, add_channel_bias(node, node.emit_one(std::move(operation)), 2));
+  node.set(0, node.cast(add_channel_bias(node, node.emit_one(std::move(operation)), 2), node.in_type(0)));
 }
 
 constexpr ImporterRow kRows[] = {

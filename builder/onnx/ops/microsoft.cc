@@ -34,12 +34,15 @@ ValueId transposed(NodeContext& node, ValueId x, bool matrix, bool batch) {
 }
 
 void fused_matmul(NodeContext& node) {
-  const ValueId a = transposed(node, node.in(0), node.get_int("transA") != 0, node.get_int("transBatchA") != 0);
-  const ValueId b = transposed(node, node.in(1), node.get_int("transB") != 0, node.get_int("transBatchB") != 0);
+  require_same_type(node, 0, 1);
+  const ValueId a =
+      transposed(node, node.widened(node.in(0)), node.get_int("transA") != 0, node.get_int("transBatchA") != 0);
+  const ValueId b =
+      transposed(node, node.widened(node.in(1)), node.get_int("transB") != 0, node.get_int("transBatchB") != 0);
   const ValueId product = matmul_of(node, a, b);
   const auto alpha = static_cast<double>(node.get_float("alpha", 1));
-  if (alpha == 1) return node.set(0, product);
-  node.set(0, map(node, product, node.dtype(product),
+  if (alpha == 1) return node.set(0, node.cast(product, node.in_type(0)));
+  node.set(0, map(node, product, node.in_type(0),
                   [&](P& p, Reg x) { return p.apply(PwOp::kMul, x, p.constant(x.type, alpha)); }));
 }
 
@@ -57,21 +60,23 @@ void fused_conv(NodeContext& node) {
   ValueId y = add_channel_bias(node, conv_of(node, node.in(0), node.in(1)), 2);
   if (node.has(3)) {
     require_same_type(node, 0, 3);
-    y = node.binary(PwOp::kAdd, y, node.in(3));
+    y = node.binary(PwOp::kAdd, y, node.widened(node.in(3)));
   }
   const std::vector<float> numbers = node.get_floats("activation_params");
   const auto number = [&](size_t i, double fallback) {
     return i < numbers.size() ? static_cast<double>(numbers[i]) : fallback;
   };
   const std::string name = node.get_string("activation");
-  node.set(0, activated(node, y, name, number(0, name == "LeakyRelu" ? 0.01 : 0.2), number(1, 0.5)));
+  y = activated(node, y, name, number(0, name == "LeakyRelu" ? 0.01 : 0.2), number(1, 0.5));
+  node.set(0, node.cast(y, node.in_type(0)));
 }
 
 void fused_gemm(NodeContext& node) {
   const std::string name = node.get_string("activation");
   const float alpha = node.get_float("activation_alpha", name == "LeakyRelu" ? 0.01f : 0.2f);
   const float beta = node.get_float("activation_beta", 0.5f);
-  node.set(0, activated(node, gemm_of(node), name, static_cast<double>(alpha), static_cast<double>(beta)));
+  const ValueId y = activated(node, gemm_of(node), name, static_cast<double>(alpha), static_cast<double>(beta));
+  node.set(0, node.cast(y, node.in_type(0)));
 }
 
 // ---- Activations

@@ -218,12 +218,14 @@ namespace {
 void attention(NodeContext& node) {
   require_rank(node, 0, 3);
   require_rank(node, 1, 2);
-  ValueId qkv = node.matmul(node.in(0), node.in(1));
+  node.require(node.in_type(0) == node.in_type(1), "its input and weights have different types");
+  ValueId qkv = node.matmul(node.widened(node.in(0)), node.widened(node.in(1)));
   if (node.has(2)) {
     require_rank(node, 2, 1);
     node.require(node.in_type(2) == node.in_type(0), "its bias has another type than its input");
-    qkv = node.binary(PwOp::kAdd, qkv, node.in(2));
+    qkv = node.binary(PwOp::kAdd, qkv, node.widened(node.in(2)));
   }
+  qkv = node.cast(qkv, node.in_type(0));
   set_attention(node, {.qkv = qkv, .mask = 3, .past = 4, .attention_bias = 5});
 }
 

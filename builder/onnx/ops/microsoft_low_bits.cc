@@ -55,16 +55,16 @@ void matmul_n_bits(NodeContext& node) {
   P program;
   const Reg level = program.load_as(DType::kU8, class_of(dtype));
   const Reg centred_level = program.apply(PwOp::kSub, level, program.load_as(node.dtype(by_block), class_of(dtype)));
-  program.store(program.apply(PwOp::kMul, centred_level, program.load(dtype)), dtype);
-  const ValueId scales = node.reshape(node.in(2), {n, blocks, 1});
-  const ValueId real = node.pointwise(program, {levels, by_block, scales}, dtype);
+  const ValueId scales = node.widened(node.reshape(node.in(2), {n, blocks, 1}));
+  program.store(program.apply(PwOp::kMul, centred_level, program.load(node.dtype(scales))), node.dtype(scales));
+  const ValueId real = node.pointwise(program, {levels, by_block, scales}, node.dtype(scales));
   const ValueId weights = node.slice(node.reshape(real, {n, blocks * block}), 1, 0, k);
-  ValueId y = matmul_of(node, node.in(0), node.swap_last_axes(weights));
+  ValueId y = matmul_of(node, node.widened(node.in(0)), node.swap_last_axes(weights));
   if (node.has(5)) {
     node.require(node.in_rank(5) == 1 && node.in_type(5) == dtype, "its bias must have one axis and the input's type");
-    y = node.binary(PwOp::kAdd, y, node.in(5));
+    y = node.binary(PwOp::kAdd, y, node.widened(node.in(5)));
   }
-  node.set(0, y);
+  node.set(0, node.cast(y, dtype));
 }
 
 constexpr ImporterRow kRows[] = {{"MatMulNBits", matmul_n_bits, "com.microsoft"}};

@@ -26,22 +26,22 @@ bool emit_folded_batch_norm(NodeContext& node, const BatchNorm& norm, ValueId* y
   const std::vector<double> scale = read_doubles(node.value(norm.scale)), shift = read_doubles(node.value(norm.shift));
   const std::vector<double> mean = read_doubles(node.value(norm.mean)),
                             variance = read_doubles(node.value(norm.variance));
-  const DType dtype = node.dtype(norm.x);
+  const DType dtype = node.dtype(norm.x), wide = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   ir::Bytes factors, summands;
   for (size_t c = 0; c < scale.size(); ++c) {
     const double factor = scale[c] / std::sqrt(variance[c] + norm.epsilon);
-    const ir::Bytes a = element_bytes(dtype, factor), b = element_bytes(dtype, shift[c] - mean[c] * factor);
+    const ir::Bytes a = element_bytes(wide, factor), b = element_bytes(wide, shift[c] - mean[c] * factor);
     factors.insert(factors.end(), a.begin(), a.end());
     summands.insert(summands.end(), b.begin(), b.end());
   }
   const auto channels = static_cast<int64_t>(scale.size());
   const int spatial = node.rank(norm.x) - 2;
-  const ValueId factor = per_channel(node, node.constant(dtype, {channels}, std::move(factors)), spatial);
-  const ValueId summand = per_channel(node, node.constant(dtype, {channels}, std::move(summands)), spatial);
+  const ValueId factor = per_channel(node, node.constant(wide, {channels}, std::move(factors)), spatial);
+  const ValueId summand = per_channel(node, node.constant(wide, {channels}, std::move(summands)), spatial);
   ProgramBuilder program;
   const Reg x = program.load(dtype);
-  const Reg product = program.apply(PwOp::kMul, x, program.load(dtype));
-  program.store(program.apply(PwOp::kAdd, product, program.load(dtype)), dtype);
+  const Reg product = program.apply(PwOp::kMul, x, program.load(wide));
+  program.store(program.apply(PwOp::kAdd, product, program.load(wide)), dtype);
   *y = node.pointwise(program, {norm.x, factor, summand}, dtype);
   return true;
 }
@@ -127,23 +127,24 @@ void layer_norm(NodeContext& node, bool rms) {
 void layer_normalization(NodeContext& node) { layer_norm(node, false); }
 void rms_normalization(NodeContext& node) { layer_norm(node, true); }
 
-// y * scale + bias, each given for the channels.
+// y * scale + bias, each given for the channels, in the type of the node's input.
 ValueId scale_channels(NodeContext& node, ValueId y, ValueId scale, ValueId bias) {
   const int spatial = node.rank(y) - 2;
-  const DType dtype = node.dtype(y);
+  const DType dtype = node.in_type(0);
   ProgramBuilder program;
-  const Reg x = program.load(dtype);
+  const Reg x = program.load(node.dtype(y));
   const Reg product = program.apply(PwOp::kMul, x, program.load(dtype));
   program.store(program.apply(PwOp::kAdd, product, program.load(dtype)), dtype);
   return node.pointwise(program, {y, per_channel(node, scale, spatial), per_channel(node, bias, spatial)}, dtype);
 }
 
+// Widened.
 ValueId group_norm(NodeContext& node, int64_t groups) {
   node.require(groups >= 1, fmt::format("{} groups", groups));
   GroupNormParams params;
   params.groups = static_cast<int32_t>(groups);
   params.epsilon = node.get_float("epsilon", 1e-5f);
-  return node.emit_one({OpKind::kGroupNorm, params, {node.in(0)}});
+  return node.emit_one({OpKind::kGroupNorm, params, {node.widened(node.in(0))}});
 }
 
 int64_t constant_channels(const NodeContext& node) {
@@ -191,7 +192,7 @@ void lp_normalization(NodeContext& node) {
   const int axis = node.normalize_axis(node.get_int("axis", -1), node.in_rank(0));
   const int64_t p = node.get_int("p", 2);
   node.require(p == 1 || p == 2, fmt::format("p is {}, it must be 1 or 2", p));
-  const ValueId norm = node.reduce(p == 1 ? ReduceKind::kL1 : ReduceKind::kL2, node.in(0), 1u << axis);
+  const ValueId norm = node.reduce(p == 1 ? ReduceKind::kL1 : ReduceKind::kL2, node.widened(node.in(0)), 1u << axis);
   node.set(0, map(node, node.in(0), norm, node.in_type(0), [](ProgramBuilder& program, Reg x, Reg length) {
              const Reg zero = program.constant(x.type, 0);
              const Reg quotient = program.apply(PwOp::kDiv, x, length);

@@ -68,26 +68,20 @@ struct Weights {
   ValueId of_input, of_state;
 };
 
-// A float in the type that is computed in: what is short is widened once, so that states keep their digits from step
-// to step.
-ValueId widened(NodeContext& node, ValueId x) {
-  return node.cast(x, node.in_type(kX) == DType::kF64 ? DType::kF64 : DType::kF32);
-}
-
 // What the core operator wants of X, W and the bias: see OpKind::kRnn.
 struct InputPart {
   ValueId gates, bias;
 };
 InputPart input_part(NodeContext& node, const RnnParams& params, const Weights& weights) {
   const Dim directions = params.directions, hidden = params.hidden, rows = node.dims(weights.of_state)[1];
-  const ValueId w = node.reshape(widened(node, weights.of_input), {directions * rows, node.in_dims(kX)[2]});
-  const ValueId gates = node.matmul(widened(node, node.in(kX)), node.swap_last_axes(w));
+  const ValueId w = node.reshape(node.widened(weights.of_input), {directions * rows, node.in_dims(kX)[2]});
+  const ValueId gates = node.matmul(node.widened(node.in(kX)), node.swap_last_axes(w));
   if (!node.has(kBias)) return {gates, ir::kNone};
 
   node.require(node.in_rank(kBias) == 2, "its bias must have two axes");
   node.guard_equal(node.in_dims(kBias)[0], directions, "biases for each direction");
   node.guard_equal(node.in_dims(kBias)[1], rows + rows, "the biases of its gates");
-  const ValueId bias = widened(node, node.in(kBias));
+  const ValueId bias = node.widened(node.in(kBias));
   const auto part = [&](Dim begin, Dim length) { return node.slice(bias, 1, begin, length); };
   // Biases of the input come first, then those of the state. The reset gate of a GRU may multiply its last one.
   const bool is_reset = params.kind == RnnKind::kGru && params.linear_before_reset != 0;
@@ -126,10 +120,10 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   read_activations(node, std::move(activations), params);
 
   const InputPart part = input_part(node, params, weights);
-  Operation operation{OpKind::kRnn, params, {part.gates, widened(node, weights.of_state), part.bias}};
+  Operation operation{OpKind::kRnn, params, {part.gates, node.widened(weights.of_state), part.bias}};
   for (int i = kLengths; i < kInputs; ++i) {
     const ValueId given = node.has(i) ? node.in(i) : ir::kNone;
-    operation.inputs.push_back(given == ir::kNone || i == kLengths ? given : widened(node, given));
+    operation.inputs.push_back(given == ir::kNone || i == kLengths ? given : node.widened(given));
   }
   while (operation.inputs.back() == ir::kNone) operation.inputs.pop_back();
   const int outputs = kind == RnnKind::kLstm ? 3 : 2;

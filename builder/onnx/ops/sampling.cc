@@ -91,15 +91,17 @@ void deform_conv(NodeContext& node) {
   DeformConvParams params;
   params.group = static_cast<int32_t>(group);
   params.offset_group = static_cast<int32_t>(offset_group);
-  Operation operation{OpKind::kDeformConv, params, {node.in(0), node.in(1), node.in(2)}, window.begin};
+  std::vector<ValueId> operands;
+  for (const int i : {0, 1, 2}) operands.push_back(node.widened(node.in(i)));
+  if (node.has(4)) operands.push_back(node.widened(node.in(4)));
+  Operation operation{OpKind::kDeformConv, params, std::move(operands), window.begin};
   auto& strides = std::get<DeformConvParams>(operation.params);
   for (size_t i = 0; i < 2; ++i) {
     strides.stride[i] = static_cast<int32_t>(window.stride[i]);
     strides.dilation[i] = static_cast<int32_t>(window.dilation[i]);
     node.guard_equal(node.in_dims(2)[i + 2], window.out[i], "offsets for every place of the window");
   }
-  if (node.has(4)) operation.inputs.push_back(node.in(4));
-  node.set(0, add_channel_bias(node, node.emit_one(std::move(operation)), 3));
+  node.set(0, node.cast(add_channel_bias(node, node.emit_one(std::move(operation)), 3), node.in_type(0)));
 }
 
 // Blocks [N, C * block, places] added up to an image: the transposed convolution of each channel with weights that put
