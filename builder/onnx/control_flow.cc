@@ -463,7 +463,7 @@ void GraphImporter::unroll_loop(const onnx::NodeProto& node, Scope& scope, const
     goes_on = *condition != 0;
   }
   for (size_t i = 0; i < slices.size(); ++i) {
-    if (!wants(node, state.size() + i)) continue;
+    if (!wants(node, parts.carried.size() + i)) continue;
     for (ValueId& slice : slices[i]) {
       if (Scope::is_list(slice)) invalid(layer, node, "it stacks sequences");
       slice = emitter.unsqueeze(slice, 0);

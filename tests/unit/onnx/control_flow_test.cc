@@ -191,6 +191,32 @@ TEST(ImportScan, SlicesAndStacksAlongAnyAxisEitherWay) {
   }
 }
 
+// Of two stacks the second was another value, or none.
+TEST(ImportScan, SeveralStacksAreEachTheirOwn) {
+  const char* kScan =
+      "s, y, z = Scan(first, x) <num_scan_inputs = 1, scan_output_axes = [-1, 0], body = b (float[2] a, float[2] e) => "
+      "(float[2] t, float[2] r, float[2] q) { t = Add(a, e) r = Neg(e) q = Abs(e) }> w = Add(s, first) }";
+  for (const char* length : {"2", "m"}) {
+    const ir::Graph graph = import_text(13, std::string("(float[") + length +
+                                                ", 2] x) => (float[2, k] y, float[k, 2] z, float[2] w) "
+                                                "<float[2] first = {10, 20}> { " +
+                                                kScan);
+    EXPECT_EQ(has(graph, OpKind::kLoop), *length == 'm');
+    EXPECT_THAT(outputs_of(graph, {floats({2, 2}, {1, -2, 3, -4})}),
+                ElementsAre(ElementsAre(-1, -3, 2, 4), ElementsAre(1, 2, 3, 4), ElementsAre(24, 34)));
+  }
+}
+
+TEST(ImportLoop, StacksWithoutStateAreEachTheirOwn) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(float[2] x) => (float[2, 2] y, float[2, 2] z) <int64 trips = {2}, bool yes = {1}> { y, z = "
+                  "Loop(trips, yes) <body = b (int64 i, "
+                  "bool c) => (bool again, float[2] r, float[2] q) { again = Identity(c) r = Neg(x) q = Abs(x) }> }");
+  EXPECT_THAT(outputs_of(graph, {floats({2}, {1, -2})}),
+              ElementsAre(ElementsAre(-1, 2, -1, 2), ElementsAre(1, 2, 1, 2)));
+}
+
 // The lowest int64 overflowed where it was subtracted.
 TEST(ImportScan, ACountOfScanInputsThatCannotBeIsInvalid) {
   for (const char* count : {"-9223372036854775808", "0", "2"}) {
