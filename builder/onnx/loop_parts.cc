@@ -115,6 +115,9 @@ LoopParts read_scan(const onnx::NodeProto& node, Emitter& emitter, const std::ve
             fmt::format("{} scan inputs and a body of {} inputs and {} outputs do not fit {} inputs", sliced,
                         body.input_size(), body.output_size(), inputs.size()));
   }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == ir::kNone) invalid(node, emitter, fmt::format("its input {} is left out", i));
+  }
   parts.body = &body;
   for (int i = 0; i < states; ++i) {
     parts.carried.push_back({inputs[static_cast<size_t>(i)], body.input(i).name(), body.output(i).name()});

@@ -296,11 +296,17 @@ void expand(NodeContext& node) {
 
 // ---- Blocks of space and depth
 
+// Of 32 bits, so that the places of a block can be counted.
+int64_t block_size(const NodeContext& node) {
+  const int64_t block = node.get_int32("blocksize");
+  node.require(block >= 1, fmt::format("blocksize is {}", block));
+  return block;
+}
+
 // Depth holds the block's place before the channel (DCR, and SpaceToDepth) or after it (CRD).
 void depth_to_space(NodeContext& node) {
-  const int64_t block = node.get_int("blocksize");
+  const int64_t block = block_size(node);
   node.require(node.in_rank(0) == 4, "its input must have four axes");
-  node.require(block >= 1, fmt::format("blocksize is {}", block));
   const Shape d = node.in_dims(0);
   const std::string mode = node.get_string("mode", "DCR");
   node.require(mode == "DCR" || mode == "CRD", fmt::format("mode '{}' is unknown", mode));
@@ -315,9 +321,8 @@ void depth_to_space(NodeContext& node) {
 }
 
 void space_to_depth(NodeContext& node) {
-  const int64_t block = node.get_int("blocksize");
+  const int64_t block = block_size(node);
   node.require(node.in_rank(0) == 4, "its input must have four axes");
-  node.require(block >= 1, fmt::format("blocksize is {}", block));
   const Shape d = node.in_dims(0);
   const std::string mode = node.get_string("mode", "DCR");
   node.require(mode == "DCR" || mode == "CRD", fmt::format("mode '{}' is unknown", mode));

@@ -82,9 +82,10 @@ void tf_idf_vectorizer(NodeContext& node) {
   node.require(mode == "TF" || mode == "IDF" || mode == "TFIDF", fmt::format("mode '{}' is unknown", mode));
   node.require(shortest >= 1 && longest >= shortest && skips >= 0,
                fmt::format("n-grams of {} to {} with {} left out", shortest, longest, skips));
-  int64_t grams = 0, width = 0;
+  int64_t grams = 0, last = 0;
   for (const Grams& list : pool) grams += list.count();
-  for (const int64_t column : columns) width = std::max(width, column + 1);
+  node.require(grams > 0, "its pool has no n-grams");
+  for (const int64_t column : columns) last = std::max(last, column);
   node.require(static_cast<int64_t>(columns.size()) == grams &&
                    std::all_of(columns.begin(), columns.end(), [](int64_t c) { return c >= 0; }),
                fmt::format("{} columns for {} n-grams", columns.size(), grams));
@@ -93,7 +94,8 @@ void tf_idf_vectorizer(NodeContext& node) {
   node.require(!is_float(node.in_type(0)), "its input must be of integers");
   node.require(node.in_rank(0) == 1 || node.in_rank(0) == 2,
                fmt::format("its input has {} axes, not 1 or 2", node.in_rank(0)));
-  if (width > (int64_t{1} << 26) / grams) node.unsupported("an output so wide");
+  if (last >= (int64_t{1} << 26) / grams) node.unsupported(fmt::format("an output that has a column {}", last));
+  const int64_t width = last + 1;
   const bool flat = node.in_rank(0) == 1;
   const ValueId x = node.cast(flat ? node.unsqueeze(node.in(0), 0) : node.in(0), DType::kI64);
 

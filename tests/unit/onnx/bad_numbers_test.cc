@@ -125,6 +125,14 @@ constexpr BadModel kOutOfRange[] = {
     {"TopK", 13, "(float[3] x) => (float[a] y) <int64[1] k = {4}> { [odd] y, i = TopK(x, k) }", "4"},
     {"BlockSize", 13, "(float[1, 4, 2, 2] x) => (float[a, b, c, d] y) { [odd] y = DepthToSpace<blocksize = 0>(x) }",
      "blocksize"},
+    {"BlockSizeWhoseSquareOverflows", 13,
+     "(float[1, 4, 2, 2] x) => (float[a, b, c, d] y) { [odd] y = DepthToSpace<blocksize = 1099511627776>(x) }",
+     "1099511627776"},
+    {"PoolWithoutGrams", 13,
+     "(int64[4] x) => (float[a] y) { [odd] y = TfIdfVectorizer<max_gram_length = 1, max_skip_count = 0, "
+     "min_gram_length "
+     "= 1, mode = \"TF\", ngram_counts = [1], ngram_indexes : ints = [], pool_int64s = [5]>(x) }",
+     "n-grams"},
 };
 INSTANTIATE_TEST_SUITE_P(OutOfRange, BadNumbers, testing::ValuesIn(kOutOfRange),
                          [](const auto& bad) { return std::string(bad.param.name); });
