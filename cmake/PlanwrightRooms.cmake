@@ -27,6 +27,16 @@ if(PLANWRIGHT_COVERAGE)
   target_link_options(planwright_flags INTERFACE --coverage)
 endif()
 
+# The building side in a sanitizer build, of which ./check builds no more than the fuzz target of models: with the checks of
+# addresses and of arithmetic, without line numbers, the checks that each pointer costs, and stack slots that are watched
+# scope by scope (the preset `fuzz` has them all). With the headers compiled once (builder/CMakeLists.txt) it adds seven
+# minutes of CPU time to a cold ./check (of a busy machine) instead of fourteen. Linked after planwright_flags.
+add_library(planwright_light_flags INTERFACE)
+if(PLANWRIGHT_SANITIZE AND NOT PLANWRIGHT_FUZZ)
+  target_compile_options(planwright_light_flags INTERFACE -g0 -fno-sanitize-address-use-after-scope
+    -fno-sanitize=null,alignment,object-size,pointer-overflow,nonnull-attribute,returns-nonnull-attribute)
+endif()
+
 # The loader's own code: no exceptions, no RTTI, nothing that needs the C++ runtime at run time.
 add_library(planwright_loader_flags INTERFACE)
 target_compile_options(planwright_loader_flags INTERFACE

@@ -1,5 +1,5 @@
-// libFuzzer target: a model of any bytes, imported and built at level 0. It builds or is refused by an Error; what is
-// built, the loader opens.
+// Fuzz target: a model of any bytes, imported and built at level 0. It builds or is refused by an Error; what is built,
+// the loader opens. ./check runs it for a minute (driver.cc). With libFuzzer:
 //
 //   cmake --preset fuzz && cmake --build build/fuzz --target model_fuzz
 //   tests/fuzz/write_model_seeds.py build/node_tests corpus && build/fuzz/bin/model_fuzz -max_total_time=3600 corpus
@@ -16,6 +16,7 @@
 #include "builder/onnx/import.h"
 #include "schemas/types/error.h"
 #include "tactics/kernels/cpu.h"
+#include "tests/fuzz/accepted.h"
 #include "tests/fuzz/mutate_model.h"
 #include "tests/support/loaded.h"
 
@@ -66,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!proto.ParseFromArray(data, static_cast<int>(size))) return 0;
   try {
     planwright::build(std::move(proto));
+    ++planwright::tests::accepted_inputs;
   } catch (const planwright::Error&) {
   } catch (const std::bad_alloc&) {  // the programs say RESOURCE
   }

@@ -24,9 +24,11 @@ inline size_t bytes_of_binding(pw_context* context, const pw_binding& binding) {
   return bytes;
 }
 
+inline bool run_to_the_end(pw_context* context) { return pw_context_run(context) == PW_OK; }
+
 // Runs at the shapes set, with buffers of exactly the sizes the library names, so that a sanitizer sees every byte past
 // them.
-inline bool run_once(pw_engine* engine, pw_context* context) {
+inline bool run_once(pw_engine* engine, pw_context* context, bool (*run)(pw_context*) = run_to_the_end) {
   std::vector<std::vector<char>> buffers;
   for (size_t i = 0; i < pw_engine_binding_count(engine); ++i) {
     pw_binding binding;
@@ -37,7 +39,7 @@ inline bool run_once(pw_engine* engine, pw_context* context) {
     buffers.emplace_back(bytes, static_cast<char>(binding.dtype <= PW_BFLOAT16 ? 1 : 0));
     if (pw_context_bind(context, binding.name, buffers.back().data(), bytes) != PW_OK) return false;
   }
-  return pw_context_run(context) == PW_OK;
+  return run(context);
 }
 
 // Sets every input to a profile's `which` shape: 0 min, 1 opt, 2 max.
@@ -59,7 +61,7 @@ struct Exercised {
 };
 
 // `data` is 64-byte aligned.
-inline Exercised exercise(const void* data, size_t size) {
+inline Exercised exercise(const void* data, size_t size, bool (*run)(pw_context*) = run_to_the_end) {
   Exercised result;
   pw_engine* engine = nullptr;
   if (pw_engine_open_memory(data, size, nullptr, &engine) != PW_OK) return result;
@@ -70,7 +72,7 @@ inline Exercised exercise(const void* data, size_t size) {
   pw_context* context = nullptr;
   if (pw_context_create(engine, &options, &context) == PW_OK) {
     for (int which = 0; which < 3; ++which) {
-      if (set_shapes(engine, context, 0, which) && run_once(engine, context)) ++result.runs;
+      if (set_shapes(engine, context, 0, which) && run_once(engine, context, run)) ++result.runs;
     }
   }
   pw_context_destroy(context);
