@@ -337,8 +337,9 @@ void reverse_sequence(NodeContext& node) {
   ReverseSequenceParams params;
   params.batch_axis = node.get_int32("batch_axis", 1);
   params.time_axis = node.get_int32("time_axis", 0);
-  node.require(params.batch_axis + params.time_axis == 1 && params.batch_axis * params.time_axis == 0,
-               "batch_axis and time_axis must be 0 and 1");
+  node.require((params.batch_axis == 0 && params.time_axis == 1) || (params.batch_axis == 1 && params.time_axis == 0),
+               fmt::format("batch_axis is {} and time_axis {}; they must be 0 and 1, in either order",
+                           params.batch_axis, params.time_axis));
   node.set(0, node.emit_one({OpKind::kReverseSequence, params, {node.in(0), node.in(1)}}));
 }
 

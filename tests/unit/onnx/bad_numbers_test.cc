@@ -128,6 +128,10 @@ constexpr BadModel kOutOfRange[] = {
     {"BlockSizeWhoseSquareOverflows", 13,
      "(float[1, 4, 2, 2] x) => (float[a, b, c, d] y) { [odd] y = DepthToSpace<blocksize = 1099511627776>(x) }",
      "1099511627776"},
+    {"AxesWhoseSumOverflows", 13,
+     "(float[2, 3] x, int64[3] n) => (float[a, b] y) { [odd] y = ReverseSequence<batch_axis = 1, time_axis = "
+     "2147483647>(x, n) }",
+     "2147483647"},
     {"PoolWithoutGrams", 13,
      "(int64[4] x) => (float[a] y) { [odd] y = TfIdfVectorizer<max_gram_length = 1, max_skip_count = 0, "
      "min_gram_length "
