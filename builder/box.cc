@@ -53,6 +53,21 @@ const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
   return nullptr;
 }
 
+// Inputs that share a dimension: the shapes to tune for must agree on it.
+void check_shared_dims(const Graph& graph, const Profile& profile, const SymbolValues& opt) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ir::Value& value = graph.value(graph.inputs[i]);
+    for (size_t axis = 0; axis < value.dims.size(); ++axis) {
+      const int64_t shared = evaluate_at(value.dims[axis], opt), given = profile.inputs[i].opt[axis];
+      if (shared == given) continue;
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("input {}, axis {} is {} in every input that has it, {} by the profile's opt shapes "
+                              "elsewhere, {} here; give one length with --optShapes or --shapes",
+                              value.name, axis, to_string(value.dims[axis]), shared, given));
+    }
+  }
+}
+
 void check_guards_at_opt(const Graph& graph, const SymbolValues& opt) {
   const Guard* guard = broken_guard(graph, opt);
   if (guard == nullptr) return;
@@ -98,6 +113,7 @@ Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
     opt_.push_back(any ? 0 : middle);
     max.push_back(any ? 0 : high);
   }
+  check_shared_dims(graph, profile, opt_);
   check_guards_at_opt(graph, opt_);
   for (const SymbolValues& corner : {min, max}) {
     if (corner != opt_ && broken_guard(graph, corner) == nullptr) corners_.push_back(corner);

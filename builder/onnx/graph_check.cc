@@ -139,6 +139,8 @@ class NodeSorter {
   std::vector<std::vector<int>> users_, waits_;
 };
 
+void sort_bodies(Nodes& nodes, Names& outside, int depth);
+
 void sort_graph(onnx::GraphProto& graph, const Names& outer, int depth) {
   if (depth > kMaxGraphDepth) {
     throw Error(StatusCode::kUnsupported, fmt::format("graph '{}': If, Loop and Scan are nested more than {} deep",
@@ -156,15 +158,20 @@ void sort_graph(onnx::GraphProto& graph, const Names& outer, int depth) {
   Names outside = outer;
   outside.insert(own.begin(), own.end());
   NodeSorter(*graph.mutable_node(), outside).sort();
-
-  for (const onnx::NodeProto& node : graph.node()) outside.insert(node.output().begin(), node.output().end());
+  sort_bodies(*graph.mutable_node(), outside, depth);
   Names outputs;
   for (const onnx::ValueInfoProto& output : graph.output()) {
     if (!outputs.insert(output.name()).second) invalid(fmt::format("two outputs are named '{}'", output.name()));
     if (!outside.contains(output.name())) invalid(fmt::format("nothing makes output '{}'", output.name()));
   }
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
+}
+
+// What is made before a node is known in its bodies; later names, and those of the node's own outputs, they may have
+// themselves. `outside` gains the nodes' outputs.
+void sort_bodies(Nodes& nodes, Names& outside, int depth) {
+  for (onnx::NodeProto& node : nodes) {
     for_each_graph(node, [&](onnx::GraphProto& inner) { sort_graph(inner, outside, depth + 1); });
+    outside.insert(node.output().begin(), node.output().end());
   }
 }
 
@@ -188,10 +195,7 @@ void check_and_sort(onnx::GraphProto& graph) { sort_graph(graph, {}, 0); }
 void check_and_sort(onnx::FunctionProto& function) {
   Names names(function.input().begin(), function.input().end());
   NodeSorter(*function.mutable_node(), names).sort();
-  for (const onnx::NodeProto& node : function.node()) names.insert(node.output().begin(), node.output().end());
-  for (onnx::NodeProto& node : *function.mutable_node()) {
-    for_each_graph(node, [&](onnx::GraphProto& inner) { sort_graph(inner, names, 1); });
-  }
+  sort_bodies(*function.mutable_node(), names, 0);
   for (const std::string& output : function.output()) {
     if (!names.contains(output))
       invalid(fmt::format("function '{}': nothing makes output '{}'", function.name(), output));

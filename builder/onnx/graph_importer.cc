@@ -19,6 +19,9 @@ namespace {
 
 // Functions that call functions; a chain this long is a call of itself.
 constexpr int kMaxDepth = 32;
+// Of nodes once functions and loops are written out. The largest models have some 10^5; functions that call one another
+// twice double with every level.
+constexpr int64_t kMaxNodes = 400'000;
 
 std::string qualified(const std::string& domain, const std::string& op) {
   return plain_domain(domain).empty() ? op : domain + "::" + op;
@@ -151,6 +154,11 @@ void GraphImporter::refuse(const onnx::NodeProto& node, const Scope& scope, cons
 }
 
 void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
+  if (++imported_ > kMaxNodes) {
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("{}: the model has more than {} nodes once its functions and loops are written out",
+                            name_of_node(node), kMaxNodes));
+  }
   std::vector<ValueId> inputs;
   bool known = true;
   for (const std::string& name : node.input()) {

@@ -125,6 +125,7 @@ class GraphImporter {
   bool static_inputs_ = true;
   ir::Graph graph_;
   std::vector<Unsupported> unsupported_;
+  int64_t imported_ = 0;  // nodes, those of bodies and functions each time
   std::vector<List> lists_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;  // the model's own, by domain::name
 };

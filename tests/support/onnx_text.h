@@ -52,6 +52,7 @@ inline ir::Graph import_text(int opset, const std::string& graph, int64_t low = 
 struct Failure {
   StatusCode code = StatusCode::kOk;
   std::string message;
+  bool operator==(const Failure&) const = default;
   bool mentions(const std::string& word) const { return message.find(word) != std::string::npos; }
 };
 inline std::ostream& operator<<(std::ostream& stream, const Failure& failure) {

@@ -87,7 +87,8 @@ Window read_window(NodeContext& node, const Shape& x, std::vector<int64_t> kerne
       } else {
         node.require(auto_pad == "VALID", fmt::format("auto_pad '{}' is unknown", auto_pad));
       }
-      node.guard_at_most(reach, in + begin + end,
+      // Rounded up, a window that begins on the input counts even where it reaches past it.
+      node.guard_at_most(ceil_mode ? reach - stride + 1 : reach, in + begin + end,
                          fmt::format("the window must fit its padded input in axis {}", i + 2));
       out = ir::window_output(in, begin, end, k, stride, dilation, ceil_mode);
     }

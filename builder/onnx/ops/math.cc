@@ -56,8 +56,9 @@ void mean(NodeContext& node) {
 void pow(NodeContext& node) {
   const auto [base, exponent] = broadcast_pair(node, /*same_type=*/false);
   const DType dtype = node.dtype(base);
-  // Integer bases are raised in double, which is exact where the result is below 2^53.
-  const PwClass type = is_float(dtype) ? class_of(dtype) : PwClass::kDouble;
+  // Integers wrap as products do; by a real exponent they are raised as reals.
+  const bool by_real = !is_float(dtype) && is_float(node.dtype(exponent));
+  const PwClass type = by_real ? PwClass::kDouble : class_of(dtype);
   ProgramBuilder program;
   const Reg a = program.load_as(dtype, type);
   const Reg b = program.load_as(node.dtype(exponent), type);

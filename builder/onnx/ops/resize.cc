@@ -1,6 +1,7 @@
 // Resize and its predecessor Upsample.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "builder/onnx/ops/common.h"
@@ -31,8 +32,18 @@ ResizeCoordinates read_coordinates(const NodeContext& node) {
   node.invalid(fmt::format("coordinate_transformation_mode '{}' is unknown", mode));
 }
 
-ResizeRounding read_rounding(const NodeContext& node) {
-  if (node.node().op_type() == "Upsample" || node.since() < 11) return ResizeRounding::kFloor;
+// Before opset 11 the rounding is not said; what shrinks takes the later pixel, as ONNX's example for opset 10 does.
+ResizeRounding old_rounding(const NodeContext& node, const std::vector<double>& scales) {
+  const auto shrinks = [](double scale) { return scale != 0 && scale < 1; };
+  const bool any = std::any_of(scales.begin(), scales.end(), shrinks);
+  if (any && std::any_of(scales.begin(), scales.end(), [](double scale) { return scale > 1; })) {
+    node.unsupported("it shrinks one axis and enlarges another; convert the model to opset 11 or later");
+  }
+  return any ? ResizeRounding::kCeil : ResizeRounding::kFloor;
+}
+
+ResizeRounding read_rounding(const NodeContext& node, const std::vector<double>& scales) {
+  if (node.node().op_type() == "Upsample" || node.since() < 11) return old_rounding(node, scales);
   const std::string mode = node.get_string("nearest_mode", "round_prefer_floor");
   if (mode == "round_prefer_floor") return ResizeRounding::kRoundPreferFloor;
   if (mode == "round_prefer_ceil") return ResizeRounding::kRoundPreferCeil;
@@ -133,12 +144,12 @@ void resize(NodeContext& node) {
   ResizeParams params;
   params.mode = read_mode(node);
   params.coordinates = read_coordinates(node);
-  params.rounding = read_rounding(node);
   params.exclude_outside = node.get_int("exclude_outside", 0) != 0 ? 1 : 0;
   params.antialias = node.get_int("antialias", 0) != 0 ? 1 : 0;
   params.cubic_a = node.get_float("cubic_coeff_a", -0.75f);
   params.extrapolation = node.get_float("extrapolation_value", 0.0f);
   const Target target = read_target(node, axes, has_roi ? 2 : 1, has_roi ? 3 : 0);
+  params.rounding = read_rounding(node, target.scales);
   for (size_t i = 0; i < target.scales.size(); ++i) {
     params.scale[i] = target.scales[i];
     params.roi_end[i] = 1;

@@ -1,5 +1,7 @@
 // Resize, as the ONNX operator defines it: along each axis an output position maps to a real input coordinate, and the
 // value there is a weighted sum of the input elements around it.
+#include <math.h>
+
 #include "tactics/kernels/reference/element.h"
 #include "tactics/kernels/reference/reference.h"
 #include "tactics/kernels/reference/resize_axis.h"
@@ -35,7 +37,10 @@ void resize_at(const KernelArgs& args, const Position& at) {
       return copy_element(size_of(x.dtype), x.data, offset, y.data, at.offset(y));
     if (product != 0) sum += product * load<double>(x, offset);
   });
-  if (params.mode != ResizeMode::kNearest) store(y, at.offset(y), sum);
+  if (params.mode == ResizeMode::kNearest) return;
+  // Integers are cut off, but rounded where many of them are averaged: both as ONNX Runtime has it.
+  if (params.antialias != 0 && !is_float(y.dtype)) sum = floor(sum + 0.5);
+  store(y, at.offset(y), sum);
 }
 
 }  // namespace

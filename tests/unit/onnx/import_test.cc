@@ -177,6 +177,40 @@ TEST(ImportRefusals, SupportedModelsHaveNone) {
   EXPECT_TRUE(find_unsupported(model_of(13, "(float[n] x) => (float[n] y) { y = Relu(x) }"), {}).empty());
 }
 
+// The formula gives one window where rounding down gives none.
+TEST(ImportPools, ACeilingWindowMayReachPastItsInput) {
+  const char* pool =
+      "(float[1, 1, h] x) => (float[a, b, c] y) { y = MaxPool<kernel_shape = [3], strides = [2], ceil_mode = ";
+  const ir::Graph graph = import_text(22, pool + std::string("1>(x) }"), 2, 2);
+  EXPECT_EQ(elements_of<float>(ir::interpret(graph, {floats({1, 1, 2}, {4, 5})})[0]), (std::vector<float>{5}));
+  EXPECT_EQ(import_failure(22, pool + std::string("0>(x) }"), 2, 2).code, StatusCode::kInvalid);
+  EXPECT_EQ(import_failure(22, pool + std::string("1>(x) }"), 1, 1).code, StatusCode::kInvalid);  // none at all
+}
+
+// They were raised as reals, which end at 2^53, and did not wrap.
+TEST(ImportPow, OfIntegersIsExactAndWraps) {
+  const ir::Tensor x = tensor_of<int64_t>(DType::kI64, {3}, {3, 3037000500, -2});
+  const ir::Tensor e = tensor_of<int64_t>(DType::kI64, {3}, {39, 2, 3});
+  const ir::Tensor y = run_text(15, "(int64[3] x, int64[3] e) => (int64[3] y) { y = Pow(x, e) }", {x, e});
+  EXPECT_EQ(elements_of<int64_t>(y), (std::vector<int64_t>{4052555153018976267, -9223372036709301616, -8}));
+}
+
+TEST(ImportResize, OfOpset10TakesTheLaterPixelWhereItShrinks) {
+  const ir::Tensor y =
+      run_text(10, "(float[4] x) => (float[n] y) <float[1] s = {0.6}> { y = Resize<mode = \"nearest\">(x, s) }",
+               {floats({4}, {1, 2, 3, 4})});
+  EXPECT_EQ(elements_of<float>(y), (std::vector<float>{1, 3}));
+}
+
+TEST(ImportResize, AntialiasedIntegersAreRounded) {
+  const ir::Tensor x = tensor_of<uint8_t>(DType::kU8, {4}, {0, 2, 8, 8});
+  const ir::Tensor y = run_text(18,
+                                "(uint8[4] x) => (uint8[2] y) <float[1] s = {0.5}, float[0] none = {}> "
+                                "{ y = Resize<mode = \"linear\", antialias = 1>(x, none, s) }",
+                                {x});
+  EXPECT_EQ(elements_of<uint8_t>(y), (std::vector<uint8_t>{2, 7}));  // 1.75 and 7.25
+}
+
 TEST(ImportRefusals, NewerOpsetsNameTheNewestKnown) {
   const Failure failure = import_failure(999, "(float[2] x) => (float[2] y) { y = Det(x) }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported);
@@ -286,6 +320,21 @@ TEST(ImportFunctions, OneThatCallsItselfIsInvalid) {
   const Failure failure = failure_of([&] { import_model(OnnxModel::from_proto(proto), {}); });
   EXPECT_EQ(failure.code, StatusCode::kInvalid);
   EXPECT_TRUE(failure.mentions("again")) << failure;
+}
+
+// Each calls the one before it twice: it took minutes and gigabytes.
+TEST(ImportFunctions, ThoseThatMultiplyAreRefused) {
+  std::string text = R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) { [call] y = local.f30(x) }
+    <domain: "local", opset_import: ["" : 13, "local" : 1]> f0(a) => (b) { b = Relu(a) })";
+  for (int i = 1; i <= 30; ++i) {
+    text += "<domain: \"local\", opset_import: [\"\" : 13, \"local\" : 1]> f" + std::to_string(i) +
+            "(a) => (b) { c = local.f" + std::to_string(i - 1) + "(a) b = local.f" + std::to_string(i - 1) + "(c) }";
+  }
+  const OnnxModel model = OnnxModel::from_proto(parse_text(text));
+  const Failure failure = failure_of([&] { import_model(model, {}); });
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported) << failure;
+  EXPECT_TRUE(failure.mentions("nodes once its functions")) << failure;
 }
 
 TEST(ImportFunctions, SchemasDefineWhatHasNoImporter) {

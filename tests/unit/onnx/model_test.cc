@@ -185,6 +185,22 @@ TEST(ModelGraph, DuplicateNamesAreInvalid) {
   EXPECT_EQ(load_proto(model).code, StatusCode::kInvalid);
 }
 
+// ONNX asks for names of their own only where a name outside is already made.
+TEST(ModelGraph, ABodyMayUseNamesThatAreMadeLater) {
+  const char* same =
+      "(float[2] x, bool c) => (float[2] y) { y = If(c) <then_branch = a () => (float[2] y) { y = Neg(x) }, "
+      "else_branch = b () => (float[2] z) { z = Abs(x) }> }";
+  const char* later =
+      "(float[2] x, bool c) => (float[2] y) { u = If(c) <then_branch = a () => (float[2] v) { y = Neg(x) v = "
+      "Neg(y) }, else_branch = b () => (float[2] z) { z = Abs(x) }> y = Relu(u) }";
+  const char* earlier =
+      "(float[2] x, bool c) => (float[2] y) { w = Neg(x) y = If(c) <then_branch = a () => (float[2] w) { "
+      "w = Neg(x) }, else_branch = b () => (float[2] z) { z = Abs(w) }> }";
+  EXPECT_EQ(import_failure(16, same), Failure());
+  EXPECT_EQ(import_failure(16, later), Failure());
+  EXPECT_TRUE(import_failure(16, earlier).mentions("has the name of another value"));
+}
+
 TEST(ModelGraph, UndefinedInputIsNamed) {
   const Failure failure = load_proto(proto_of(13, "(float[2] x) => (float[2] y) { y = Add(x, ghost) }"));
   EXPECT_EQ(failure.code, StatusCode::kInvalid);
