@@ -27,10 +27,11 @@ if(PLANWRIGHT_COVERAGE)
   target_link_options(planwright_flags INTERFACE --coverage)
 endif()
 
-# The building side in a sanitizer build, of which ./check builds no more than the fuzz target of models: with the checks of
-# addresses and of arithmetic, without line numbers, the checks that each pointer costs, and stack slots that are watched
-# scope by scope (the preset `fuzz` has them all). With the headers compiled once (builder/CMakeLists.txt) it adds seven
-# minutes of CPU time to a cold ./check (of a busy machine) instead of fourteen. Linked after planwright_flags.
+# In a sanitizer build, what is not loaded by products: the building side, of which ./check builds no more than the fuzz
+# target of models, and the tests' own code. With the checks of addresses and of arithmetic, without line numbers, the
+# checks that each pointer costs, and stack slots that are watched scope by scope (the preset `fuzz` has them all). That
+# and headers compiled once (builder/CMakeLists.txt) halve the building side's fourteen minutes of CPU time in a cold
+# ./check; a test takes 6.4 seconds instead of 12. Linked after planwright_flags.
 add_library(planwright_light_flags INTERFACE)
 if(PLANWRIGHT_SANITIZE AND NOT PLANWRIGHT_FUZZ)
   target_compile_options(planwright_light_flags INTERFACE -g0 -fno-sanitize-address-use-after-scope
