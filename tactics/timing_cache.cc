@@ -22,7 +22,7 @@ constexpr uintmax_t kMostBytes = uintmax_t{1} << 30;
 constexpr int kLockTries = 100;
 constexpr useconds_t kLockWaitUs = 50'000;
 
-// The timings of the file at `path`, none where there is no such file.
+// The timings of the file at `path`, none where there is no such file. kInvalid: it is another file, and to be kept.
 Status read_timings(const std::string& path, TimingsByDevice* timings) {
   timings->clear();
   std::error_code problem;
@@ -35,6 +35,7 @@ Status read_timings(const std::string& path, TimingsByDevice* timings) {
   if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
     return error(StatusCode::kIo, "cannot be read: %s", strerror(errno));
   }
+  if (!is_timing_file(bytes)) return error(StatusCode::kInvalid, "not a timing cache");
   return parse_timings(bytes, timings);
 }
 
@@ -86,9 +87,14 @@ TimingCache::TimingCache(std::string path, std::string device, Warn warn)
     : path_(std::move(path)), device_(std::move(device)), warn_(std::move(warn)) {
   if (path_.empty()) return;
   TimingsByDevice timings;
-  if (!read_timings(path_, &timings).ok()) {
-    if (warn_)
-      warn_(fmt::format("timing cache {}: {}; ignored, and replaced when this build ends", path_, last_error()));
+  if (const Status status = read_timings(path_, &timings); !status.ok()) {
+    const bool is_kept = status.code() == StatusCode::kInvalid;
+    if (warn_) {
+      warn_(fmt::format("timing cache {}: {}; ignored, and {}", path_, last_error(),
+                        is_kept ? "kept as it is: this build's timings are saved nowhere; name another file"
+                                : "replaced when this build ends"));
+    }
+    if (is_kept) path_.clear();
     return;
   }
   if (const auto it = timings.find(device_); it != timings.end()) {
@@ -134,7 +140,9 @@ void TimingCache::save() {
                     path_));
   }
   TimingsByDevice timings;
-  if (!read_timings(path_, &timings).ok()) timings.clear();
+  const Status status_before = read_timings(path_, &timings);
+  if (status_before.code() == StatusCode::kInvalid) return;  // came meanwhile
+  if (!status_before.ok()) timings.clear();
   TimingEntries& entries = timings[device_];
   for (const auto& [key, fresh] : added_) {
     std::vector<CachedMeasurement>& known = entries[key];

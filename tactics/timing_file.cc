@@ -62,6 +62,10 @@ std::vector<std::byte> timing_bytes(const TimingsByDevice& timings) {
   return bytes;
 }
 
+bool is_timing_file(const std::vector<std::byte>& bytes) {
+  return std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof kMagic)) == 0;
+}
+
 Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings) {
   timings->clear();
   if (bytes.size() < kHeaderSize || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {

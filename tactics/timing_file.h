@@ -19,6 +19,9 @@ using TimingsByDevice = std::map<std::string, TimingEntries>;
 std::vector<std::byte> timing_bytes(const TimingsByDevice& timings);
 
 // Reads bytes that may be anything. kCorrupt, kIncompatible (another version).
+// Whether the bytes begin as a timing cache does: what does not is somebody's other file.
+bool is_timing_file(const std::vector<std::byte>& bytes);
+
 Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings);
 
 }  // namespace planwright::tactics

@@ -36,12 +36,17 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-// "--flag=" would have CLI11 take the next argument for the value.
-void check_values_present(int argc, char** argv) {
+// CLI11 takes the next argument for the value that "--flag=" or "--flag" lacks, be it a flag itself.
+void check_values_present(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1) {
       throw UsageError(fmt::format("{} needs a value after the =", word.substr(0, word.size() - 1)));
+    }
+    const CLI::Option* option = word.starts_with("--") ? app.get_option_no_throw(word) : nullptr;
+    const bool takes_value = option != nullptr && option->get_items_expected_min() > 0;
+    if (takes_value && i + 1 < argc && std::string(argv[i + 1]).starts_with("--")) {
+      throw UsageError(fmt::format("{} needs a value, and {} is a flag", word, argv[i + 1]));
     }
   }
 }
@@ -131,7 +136,7 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 }
 
 bool parse_flags(CLI::App& app, int argc, char** argv, const std::vector<KnownFlag>& known) {
-  check_values_present(argc, argv);
+  check_values_present(app, argc, argv);
   app.allow_extras();
   try {
     app.parse(argc, argv);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -59,15 +60,22 @@ void export_profile(const Measurement& measurement, const std::string& path) {
 void export_output(const Tensors& outputs, const std::string& path) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, tensor] : outputs) {
-    list.push_back({{"name", name}, {"dimensions", format_dims(tensor.dims)}, {"values", values_of(tensor)}});
+    nlohmann::json numbers = nlohmann::json::array();
+    for (const double value : values_of(tensor)) {
+      const bool is_whole = !is_float(tensor.dtype) && std::abs(value) < 0x1p63;
+      numbers.push_back(is_whole ? nlohmann::json(static_cast<int64_t>(value)) : nlohmann::json(value));
+    }
+    list.push_back({{"name", name}, {"dimensions", format_dims(tensor.dims)}, {"values", std::move(numbers)}});
   }
   write_json(list, path);
 }
 
 void print_output(const Tensors& outputs) {
   for (const auto& [name, tensor] : outputs) {
-    fmt::print("{}: {} {}\n{:g}\n", name, planwright::name_of(tensor.dtype), format_dims(tensor.dims),
-               fmt::join(values_of(tensor), " "));
+    fmt::print("{}: {} {}\n", name, planwright::name_of(tensor.dtype), format_dims(tensor.dims));
+    const std::vector<double> values = values_of(tensor);
+    is_float(tensor.dtype) ? fmt::print("{:g}\n", fmt::join(values, " "))
+                           : fmt::print("{:.0f}\n", fmt::join(values, " "));
   }
 }
 

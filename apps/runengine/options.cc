@@ -52,6 +52,11 @@ void refuse_contradictions(const CLI::App& app) {
       if (app.count(flag) > 0) throw UsageError(fmt::format("{} contradicts {}, which {}", flag, mode, does));
     }
   }
+  for (const char* flag : {"--rtol", "--atol", "--accuracyAlgorithm", "--accuracyThreshold"}) {
+    if (app.count(flag) > 0 && app.count("--testData") == 0) {
+      throw UsageError(fmt::format("{} says how --testData compares, which is not given", flag));
+    }
+  }
 }
 
 }  // namespace
@@ -106,10 +111,10 @@ std::optional<RunOptions> parse_run_options(int argc, char** argv) {
 
   if (!shapes.empty()) options.shapes = parse_shapes(shapes, "--shapes");
   if (!inputs.empty()) options.input_files = parse_input_files(inputs);
-  refuse_contradictions(app);
   if (options.accuracy.algorithm.empty() != (app.count("--accuracyThreshold") == 0)) {
     throw UsageError("--accuracyAlgorithm and --accuracyThreshold go together");
   }
+  refuse_contradictions(app);
   return options;
 }
 

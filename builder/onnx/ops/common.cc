@@ -24,6 +24,9 @@ std::pair<ValueId, ValueId> broadcast_pair(NodeContext& node, bool same_type) {
 }
 
 ValueId per_channel(Emitter& emitter, ValueId x, int spatial) {
+  if (spatial < 0) {
+    throw Error(StatusCode::kInvalid, fmt::format("{}: an operand has too few axes", emitter.layer()));
+  }
   Shape dims = emitter.dims(x);
   dims.insert(dims.end(), static_cast<size_t>(spatial), Dim(1));
   return emitter.reshape(x, std::move(dims));

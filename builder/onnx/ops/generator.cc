@@ -84,7 +84,8 @@ Dim range_length(NodeContext& node) {
   }
   for (const int i : {0, 1, 2}) {
     node.require(node.in_rank(i) <= 1, "its inputs must be scalars");
-    if (!node.elements(i) || node.elements(i)->size() != 1) node.unsupported("its limits are computed from data");
+    if (!node.elements(i)) node.unsupported("its limits are computed from data");
+    node.require(node.elements(i)->size() == 1, "its inputs must be scalars");
   }
   const Dim start = (*node.elements(0))[0], limit = (*node.elements(1))[0], delta = (*node.elements(2))[0];
   node.require(!(delta == Dim(0)), "delta is 0");

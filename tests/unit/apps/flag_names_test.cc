@@ -77,6 +77,11 @@ TEST(ParseFlags, AnEmptyValueDoesNotSwallowTheNextFlag) {
   EXPECT_EQ(refusal({"--optShapes=x:"}), "");
 }
 
+TEST(ParseFlags, AForgottenValueDoesNotSwallowTheNextFlag) {
+  EXPECT_EQ(refusal({"--optShapes", "--threads=2"}), "--optShapes needs a value, and --threads=2 is a flag");
+  EXPECT_EQ(refusal({"--optShapes", "x:1"}), "");
+}
+
 TEST(ParseFlags, AFlagOfTheOtherProgramIsSentThere) {
   EXPECT_EQ(refusal({"--loadInputs=x:x.npy"}), "--loadInputs is a flag of runengine");
   EXPECT_EQ(refusal({"--saveEngine=x"}), "--saveEngine is a flag of buildengine");

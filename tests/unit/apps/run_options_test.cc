@@ -79,10 +79,16 @@ TEST(RunOptions, FlagsWithoutEffectAreContradictions) {
   EXPECT_EQ(refusal({"--testData=folder", "--rtol=1"}), "");
 }
 
+// A script that forgot --testData passed without a comparison.
+TEST(RunOptions, TolerancesNeedTestData) {
+  EXPECT_THAT(refusal({"--rtol=0.1"}), HasSubstr("--rtol says how --testData compares"));
+  EXPECT_THAT(refusal({"--accuracyAlgorithm=cos", "--accuracyThreshold=0.9"}), HasSubstr("--testData"));
+}
+
 TEST(RunOptions, AnAlgorithmNeedsItsThreshold) {
   EXPECT_THAT(refusal({"--accuracyAlgorithm=cos"}), HasSubstr("go together"));
   EXPECT_THAT(refusal({"--accuracyThreshold=0.9"}), HasSubstr("go together"));
-  EXPECT_EQ(parse({"--accuracyAlgorithm=cos", "--accuracyThreshold=0.9"}).accuracy.threshold, 0.9);
+  EXPECT_EQ(parse({"--testData=folder", "--accuracyAlgorithm=cos", "--accuracyThreshold=0.9"}).accuracy.threshold, 0.9);
 }
 
 TEST(RunOptions, FlagsThatAreNotRealYetAreRefusedByName) {

@@ -100,6 +100,14 @@ constexpr BadModel kOutOfRange[] = {
      "4294967297"},
     {"RangeOfNothing", 13,
      "() => (float[n] y) <float[0] a = {}, float b = {3.0}, float c = {1.0}> { [odd] y = Range(a, b, c) }", "start"},
+    {"RangeOfNoSizes", 13,
+     "(float[n] x) => (float[a] y) <int64[1] zero = {0}, int64 b = {3}, int64 c = {1}> { s = Shape(x) "
+     "e = Slice(s, zero, zero) [odd] r = Range(e, b, c) y = Cast<to = 1>(r) }",
+     "scalars"},
+    {"ConvIntegerOfAScalar", 13,
+     "(uint8[1, 1, 4] x, uint8 w) => (int32[a, b, c] y) <uint8[2] z = {1, 2}, uint8 o = {0}> "
+     "{ [odd] y = ConvInteger(x, w, o, z) }",
+     "too few axes"},
     {"OneHotDepth", 13,
      "(int64[2] x, float[2] v) => (float[a, b] y) <float d = {8589934592.0}> { [odd] y = OneHot(x, d, v) }",
      "8589934592"},

@@ -146,11 +146,20 @@ TEST_F(TimingCacheTest, DamageIsIgnoredWithOneWarning) {
 }
 
 TEST_F(TimingCacheTest, ADamagedFileIsReplaced) {
-  put_contents("nonsense");
+  save_both();
+  put_contents(contents().substr(0, contents().size() - 1));
   save_both();
   warnings_.clear();
   EXPECT_TRUE(open().find(kKey, kBoth));
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// --timingCacheFile=notes.txt used to cost the notes.
+TEST_F(TimingCacheTest, AFileThatIsNoneIsKept) {
+  put_contents("nonsense");
+  save_both();
+  EXPECT_EQ(contents(), "nonsense");
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("kept as it is")));
 }
 
 TEST_F(TimingCacheTest, WhatCannotBeSavedIsAWarning) {
