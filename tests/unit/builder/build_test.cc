@@ -189,6 +189,21 @@ TEST(Build, AnOptThatBreaksAGuardIsRefused) {
   EXPECT_THAT(message, HasSubstr("--optShapes"));
 }
 
+// The engine was built, and then could not be opened.
+TEST(Build, AnOptThatGivesASharedDimTwoLengthsIsRefused) {
+  GraphBuilder b;
+  const Dim n = b.symbol("n", 1, 8, 0, 0);
+  const ValueId x = b.input("x", {n, 3}), z = b.input("z", {n, 3});
+  b.output(b.relu("y", x));
+  b.output(b.relu("u", z));
+  BuildOptions options = untimed_options(b.graph);
+  options.profiles[0].inputs[0].opt[0] = 4;
+  options.profiles[0].inputs[1].opt[0] = 5;
+  const std::string message = message_of([&] { build(std::move(b.graph), options); }, StatusCode::kInvalid);
+  EXPECT_THAT(message, HasSubstr("input z, axis 0 is n"));
+  EXPECT_THAT(message, HasSubstr("--optShapes"));
+}
+
 TEST(Build, AProfileOfAnotherShapeIsRefused) {
   GraphBuilder b;
   b.output(b.relu("a", b.input("x", {4, 5})));
