@@ -63,12 +63,12 @@ std::vector<std::byte> timing_bytes(const TimingsByDevice& timings) {
 }
 
 bool is_timing_file(const std::vector<std::byte>& bytes) {
-  return std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof kMagic)) == 0;
+  return bytes.empty() || std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof kMagic)) == 0;
 }
 
 Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings) {
   timings->clear();
-  if (bytes.size() < kHeaderSize || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+  if (bytes.size() < kHeaderSize || !is_timing_file(bytes)) {
     return error(StatusCode::kCorrupt, "not a timing cache");
   }
   const uint8_t* body = reinterpret_cast<const uint8_t*>(bytes.data()) + kHeaderSize;

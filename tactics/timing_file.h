@@ -18,10 +18,10 @@ using TimingsByDevice = std::map<std::string, TimingEntries>;
 // The same timings give the same bytes.
 std::vector<std::byte> timing_bytes(const TimingsByDevice& timings);
 
-// Reads bytes that may be anything. kCorrupt, kIncompatible (another version).
 // Whether the bytes begin as a timing cache does: what does not is somebody's other file.
 bool is_timing_file(const std::vector<std::byte>& bytes);
 
+// Reads bytes that may be anything. kCorrupt, kIncompatible (another version).
 Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings);
 
 }  // namespace planwright::tactics

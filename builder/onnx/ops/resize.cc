@@ -35,8 +35,10 @@ ResizeCoordinates read_coordinates(const NodeContext& node) {
 // Before opset 11 the rounding is not said; what shrinks takes the later pixel, as ONNX's example for opset 10 does.
 ResizeRounding old_rounding(const NodeContext& node, const std::vector<double>& scales) {
   const auto shrinks = [](double scale) { return scale != 0 && scale < 1; };
+  const auto enlarges = [](double scale) { return scale > 1; };
+  if (read_mode(node) != ResizeMode::kNearest) return ResizeRounding::kFloor;  // rounds nothing
   const bool any = std::any_of(scales.begin(), scales.end(), shrinks);
-  if (any && std::any_of(scales.begin(), scales.end(), [](double scale) { return scale > 1; })) {
+  if (any && std::any_of(scales.begin(), scales.end(), enlarges)) {
     node.unsupported("it shrinks one axis and enlarges another; convert the model to opset 11 or later");
   }
   return any ? ResizeRounding::kCeil : ResizeRounding::kFloor;

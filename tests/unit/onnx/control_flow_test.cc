@@ -229,23 +229,16 @@ TEST(ImportScan, ACountOfScanInputsThatCannotBeIsInvalid) {
 }
 
 // What is read past the operators' own checks: they crashed.
-TEST(ImportScan, AScanInputThatIsNotGivenIsInvalid) {
-  const Failure failure = import_failure(
-      13,
-      "(float[2] x) => (float[2] y) { [odd] s, y = Scan(x, ) <num_scan_inputs = 1, body = b (float[2] a, float e) => "
-      "(float[2] t, float r) { t = Identity(a) r = Identity(e) }> }");
-  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
-  EXPECT_TRUE(failure.mentions("odd")) << failure;
-}
-
-TEST(ImportScan, AStateThatIsNotGivenIsInvalid) {
-  const Failure failure = import_failure(
-      13,
-      "(float[2] x) => (float[2] y) { [odd] s, y = Scan(, x) <num_scan_inputs = 1, body = b (float[2] a, float e) => "
-      "(float[2] t, float r) { t = Identity(a) r = Identity(e) }> }");
-  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
-  EXPECT_TRUE(failure.mentions("odd")) << failure;
-  EXPECT_TRUE(failure.mentions("input 0")) << failure;
+TEST(ImportScan, AnInputThatIsNotGivenIsInvalid) {
+  for (const auto& [inputs, mentioned] : {std::pair("x, ", "odd"), std::pair(", x", "input 0")}) {
+    const Failure failure =
+        import_failure(13, std::string("(float[2] x) => (float[2] y) { [odd] s, y = Scan(") + inputs +
+                               ") <num_scan_inputs = 1, body = b (float[2] a, float e) => (float[2] t, float r) "
+                               "{ t = Identity(a) r = Identity(e) }> }");
+    EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+    EXPECT_TRUE(failure.mentions("odd")) << failure;
+    EXPECT_TRUE(failure.mentions(mentioned)) << failure;
+  }
 }
 
 TEST(ImportSequences, ASequenceWhereATensorIsNeededIsInvalid) {

@@ -202,6 +202,13 @@ TEST(ImportResize, OfOpset10TakesTheLaterPixelWhereItShrinks) {
   EXPECT_EQ(elements_of<float>(y), (std::vector<float>{1, 3}));
 }
 
+// What rounds nothing may do both.
+TEST(ImportResize, OfOpset10RefusesToShrinkAndEnlargeOnlyWhereItRounds) {
+  const std::string graph = "(float[4, 4] x) => (float[n, m] y) <float[2] s = {0.5, 2.0}> { y = Resize<mode = ";
+  EXPECT_EQ(import_failure(10, graph + "\"linear\">(x, s) }"), Failure());
+  EXPECT_EQ(import_failure(10, graph + "\"nearest\">(x, s) }").code, StatusCode::kUnsupported);
+}
+
 TEST(ImportResize, AntialiasedIntegersAreRounded) {
   const ir::Tensor x = tensor_of<uint8_t>(DType::kU8, {4}, {0, 2, 8, 8});
   const ir::Tensor y = run_text(18,
