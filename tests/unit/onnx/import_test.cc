@@ -195,6 +195,12 @@ TEST(ImportPow, OfIntegersIsExactAndWraps) {
   EXPECT_EQ(elements_of<int64_t>(y), (std::vector<int64_t>{4052555153018976267, -9223372036709301616, -8}));
 }
 
+TEST(ImportErf, OfIntegersIsCutToWholeNumbers) {
+  const ir::Tensor x = tensor_of<int64_t>(DType::kI64, {5}, {-7, -1, 0, 2, 7});
+  EXPECT_EQ(elements_of<int64_t>(run_text(9, "(int64[5] x) => (int64[5] y) { y = Erf(x) }", {x})),
+            (std::vector<int64_t>{-1, 0, 0, 0, 1}));
+}
+
 TEST(ImportResize, OfOpset10TakesTheLaterPixelWhereItShrinks) {
   const ir::Tensor y =
       run_text(10, "(float[4] x) => (float[n] y) <float[1] s = {0.6}> { y = Resize<mode = \"nearest\">(x, s) }",
