@@ -67,6 +67,13 @@ bool wants(const onnx::NodeProto& node, size_t output) {
   return output < static_cast<size_t>(node.output_size()) && !node.output(static_cast<int>(output)).empty();
 }
 
+bool stacks(const onnx::NodeProto& node, const LoopParts& parts) {
+  for (size_t i = 0; i < parts.stacked.size(); ++i) {
+    if (wants(node, parts.carried.size() + i)) return true;
+  }
+  return false;
+}
+
 bool may_unroll(const LoopParts& parts) {
   if (!parts.trip_count || !parts.trip_count->is_constant()) return false;
   const int64_t trips = parts.trip_count->constant();
@@ -205,6 +212,7 @@ bool GraphImporter::import_body(const onnx::GraphProto& proto, Scope& inner, con
       throw Error(StatusCode::kInvalid, fmt::format("{}: nothing makes output '{}' of a body", inner.layer, name));
     }
     if (*made == Scope::kUnknown) return false;
+    if (*made == kText) throw Refusal(inner.layer, fmt::format("'{}' is of strings, which are not supported", name));
     if (Scope::is_list(*made) && inner.graph != inner.outer->graph) {
       throw Refusal(inner.layer,
                     fmt::format("'{}' is a sequence; hand tensors out of what runs with the engine", name));
@@ -406,10 +414,22 @@ void GraphImporter::import_loop(const onnx::NodeProto& node, Scope& scope, const
   // Most conditions only say true: seen so first.
   body.has_condition = condition != 1;
   const bool unrolls = may_unroll(parts) && !body.has_condition;
+  const bool never_runs = condition == 0 || (parts.trip_count && *parts.trip_count == Dim(0));
+  if (never_runs && !stacks(node, parts)) {
+    std::vector<ValueId> firsts;
+    for (const LoopParts::Carried& carried : parts.carried) firsts.push_back(carried.first);
+    return bind_results(node, scope, firsts.size(), firsts, scope.graph->value_count());
+  }
   const bool has_lists = std::any_of(parts.carried.begin(), parts.carried.end(),
                                      [](const auto& carried) { return Scope::is_list(carried.first); });
   if (has_lists && !unrolls) {
-    throw Refusal(layer, "it carries a sequence through iterations whose number is not known, or large; stack tensors");
+    for (const onnx::NodeProto* child : needed_nodes(*parts.body)) {
+      judge_by_name(*child, inner_scope(*parts.body, node, scope, layer, scope.graph));
+    }
+    throw Refusal(layer, never_runs ? "it never runs, and outputs a stack beside the sequence that it carries; take "
+                                      "the sequence itself"
+                                    : "it carries a sequence through iterations whose number is not known, or large; "
+                                      "stack tensors");
   }
   bool done = !has_lists && import_loop_body(node, scope, parts, layer, &body);
   if (done && parts.trips == ir::kNone && !body.has_condition && !body.may_end) {

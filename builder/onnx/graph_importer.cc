@@ -12,6 +12,7 @@
 #include "builder/onnx/registry.h"
 #include "builder/onnx/shape_arithmetic.h"
 #include "builder/onnx/shape_inputs.h"
+#include "builder/onnx/type_advice.h"
 #include "planfmt/limits.h"
 
 namespace planwright::builder::importer {
@@ -99,7 +100,6 @@ void GraphImporter::run() {
     if (!input.unsupported.empty())
       unsupported_.push_back({input.name, "input", opset_of(scope, ""), input.unsupported});
   }
-  if (!unsupported_.empty()) return;
   add_inputs(scope);
   add_initializers(scope);
   for (const onnx::NodeProto* node : needed_nodes(graph)) import_node(*node, scope);
@@ -114,7 +114,9 @@ void GraphImporter::run() {
 void GraphImporter::add_inputs(Scope& scope) {
   const onnx::GraphProto& graph = model_.proto().graph();
   const ModelInputs inputs = add_model_inputs(graph_, model_, profiles_, values_that_shape(graph));
-  for (size_t i = 0; i < inputs.values.size(); ++i) scope.values[model_.inputs()[i].name] = inputs.values[i];
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    scope.values[model_.inputs()[i].name] = inputs.values[i] == ir::kNone ? Scope::kUnknown : inputs.values[i];
+  }
   for (const onnx::ValueInfoProto& info : graph.value_info()) {
     scope.declarations[info.name()] = declaration_of(info, inputs.named);
   }
@@ -132,6 +134,7 @@ void GraphImporter::add_initializers(Scope& scope) {
 std::optional<ValueId> GraphImporter::find(Scope& scope, const std::string& name) {
   if (const auto found = scope.values.find(name); found != scope.values.end()) return found->second;
   if (const auto tensor = scope.initializers.find(name); tensor != scope.initializers.end()) {
+    if (tensor->second->data_type() == onnx::TensorProto::STRING) return scope.values[name] = kText;
     ir::Tensor data = read_tensor(*tensor->second, fmt::format("initializer '{}'", name));
     ir::Value& value = scope.graph->add_constant(name, data.dtype, data.dims, std::move(data.data));
     attach_elements(value);
@@ -153,12 +156,7 @@ void GraphImporter::refuse(const onnx::NodeProto& node, const Scope& scope, cons
   unsupported_.push_back(std::move(entry));
 }
 
-void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
-  if (++imported_ > kMaxNodes) {
-    throw Error(StatusCode::kUnsupported,
-                fmt::format("{}: the model has more than {} nodes once its functions and loops are written out",
-                            name_of_node(node), kMaxNodes));
-  }
+std::optional<std::vector<ValueId>> GraphImporter::find_inputs(const onnx::NodeProto& node, Scope& scope) {
   std::vector<ValueId> inputs;
   bool known = true;
   for (const std::string& name : node.input()) {
@@ -166,20 +164,64 @@ void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
       inputs.push_back(ir::kNone);
       continue;
     }
-    const std::optional<ValueId> value = find(scope, name);
+    std::optional<ValueId> value;
+    try {
+      value = find(scope, name);
+    } catch (const Error& error) {  // of an initializer
+      if (error.code() != StatusCode::kUnsupported) throw;
+      refuse(node, scope, error.what());
+      return std::nullopt;
+    }
     if (!value) {
       throw Error(StatusCode::kInvalid,
                   fmt::format("{} ({}): nothing makes its input '{}'", name_of_node(node), node.op_type(), name));
+    }
+    if (*value == kText && node.op_type() != "Identity") {
+      refuse(node, scope,
+             fmt::format("its input '{}' is of strings, which are not supported{}", name,
+                         advice_on_type(onnx::TensorProto::STRING)));
+      return std::nullopt;
     }
     known = known && is_known(*value);
     inputs.push_back(*value);
   }
   while (!inputs.empty() && inputs.back() == ir::kNone) inputs.pop_back();
+  if (!known) return std::nullopt;
+  return inputs;
+}
 
+void GraphImporter::judge_by_name(const onnx::NodeProto& node, const Scope& scope) {
+  const int64_t opset = opset_of(scope, node.domain());
+  const auto function = functions_.find(qualified(node.domain(), node.op_type()));
+  if (function == functions_.end() && !is_supported_operator(node, opset)) {
+    refuse(node, scope, unknown_operator_reason(node, opset));
+    return;
+  }
+  Scope inner;
+  inner.opsets = scope.opsets;
+  inner.layer = scope.layer.empty() ? name_of_node(node) : scope.layer + "/" + name_of_node(node);
+  inner.depth = scope.depth + 1;
+  if (inner.depth > kMaxDepth) return;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const onnx::NodeProto* child : needed_nodes(attribute.g())) judge_by_name(*child, inner);
+  }
+  if (function == functions_.end()) return;
+  for (const auto& [domain, version] : opsets_of(function->second->opset_import())) inner.opsets[domain] = version;
+  for (const onnx::NodeProto* child : needed_nodes(*function->second, node)) judge_by_name(*child, inner);
+}
+
+void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
+  if (++imported_ > kMaxNodes) {
+    throw Error(StatusCode::kUnsupported,
+                fmt::format("{}: the model has more than {} nodes once its functions and loops are written out",
+                            name_of_node(node), kMaxNodes));
+  }
   const size_t refused = unsupported_.size();
-  if (known) {
+  const std::optional<std::vector<ValueId>> inputs = find_inputs(node, scope);
+  if (inputs) {
     try {
-      import_operator(node, scope, std::move(inputs));
+      import_operator(node, scope, *inputs);
     } catch (const ir::Overflow& overflow) {
       throw Error(StatusCode::kInvalid,
                   fmt::format("{} ({}): {} at the profile's shapes; correct its numbers or give smaller shapes",
@@ -190,11 +232,10 @@ void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
       if (error.code() != StatusCode::kUnsupported) throw;
       refuse(node, scope, error.what());
     }
-  } else if (!is_supported_operator(node, opset_of(scope, node.domain())) &&
-             !functions_.contains(qualified(node.domain(), node.op_type()))) {
-    refuse(node, scope, unknown_operator_reason(node, opset_of(scope, node.domain())));
+  } else if (unsupported_.size() == refused) {
+    judge_by_name(node, scope);
   }
-  if (!known || unsupported_.size() > refused) {
+  if (!inputs || unsupported_.size() > refused) {
     for (const std::string& name : node.output()) {
       if (!name.empty()) scope.values[name] = Scope::kUnknown;
     }
@@ -227,9 +268,12 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     import_sequence(node, scope, inputs, layer);
     return;
   }
-  if (std::any_of(inputs.begin(), inputs.end(), Scope::is_list)) {
-    if (node.op_type() != "Identity")
-      throw Refusal(layer, "it takes a sequence or an empty optional; replace it by tensors");
+  const bool has_list = std::any_of(inputs.begin(), inputs.end(), Scope::is_list);
+  const bool has_text = !inputs.empty() && inputs[0] == kText;
+  if (has_list && node.op_type() != "Identity") {
+    throw Refusal(layer, "it takes a sequence or an empty optional; replace it by tensors");
+  }
+  if (has_list || has_text) {
     scope.values[node.output(0)] = inputs[0];
     return;
   }
@@ -299,8 +343,9 @@ void GraphImporter::bind_outputs(const NodeContext& context, ValueId first_made,
     if (id == ir::kNone) {
       throw Refusal(context.title(), fmt::format("its output {} ('{}') is not supported", i, name));
     }
-    name_value(id, first_made, scope, name);
     scope.values[name] = id;
+    if (id == kText) continue;
+    name_value(id, first_made, scope, name);
     // Exporters leave stale shapes of intermediate values behind when a batch is made dynamic; what a model that is
     // static throughout declares has no such excuse.
     if (static_inputs_) check_declaration(context, scope.declarations[name], scope.graph->value(id), name);
@@ -399,6 +444,10 @@ void GraphImporter::add_outputs(Scope& scope) {
     if (Scope::is_list(*id)) {
       throw Error(StatusCode::kInvalid,
                   fmt::format("output '{}' is declared as a tensor, but is a sequence", output.name));
+    }
+    if (*id == kText) {
+      throw Error(StatusCode::kUnsupported, fmt::format("output '{}' is of strings, which are not supported{}",
+                                                        output.name, advice_on_type(onnx::TensorProto::STRING)));
     }
     emitter.materialize(*id);
     check_output(output, graph_.value(*id));

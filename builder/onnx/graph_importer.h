@@ -57,6 +57,10 @@ class GraphImporter {
   void check_output(const TensorDecl& declared, const ir::Value& value);
 
   void import_node(const onnx::NodeProto& node, Scope& scope);
+  // Nothing where one of them cannot be known, because what makes it is refused; or refuses the node for it.
+  std::optional<std::vector<ValueId>> find_inputs(const onnx::NodeProto& node, Scope& scope);
+  // Refuses a node whose inputs are not known if its operator is not, and so the nodes of its graphs or function.
+  void judge_by_name(const onnx::NodeProto& node, const Scope& scope);
   void import_operator(const onnx::NodeProto& node, Scope& scope, std::vector<ValueId> inputs);
   void import_function(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
                        const std::vector<ValueId>& inputs, const std::string& layer);

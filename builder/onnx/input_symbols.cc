@@ -255,6 +255,10 @@ ModelInputs add_model_inputs(ir::Graph& graph, const OnnxModel& model, const std
                              const std::unordered_set<std::string>& shape_inputs) {
   InputBuilder builder(graph, model, profiles);
   for (size_t i = 0; i < model.inputs().size(); ++i) {
+    if (!model.inputs()[i].unsupported.empty()) {
+      builder.inputs.values.push_back(ir::kNone);
+      continue;
+    }
     builder.add(static_cast<int32_t>(i), shape_inputs.contains(model.inputs()[i].name));
   }
   return std::move(builder.inputs);

@@ -16,7 +16,7 @@ namespace planwright::builder::importer {
 struct ModelInputs {
   std::unordered_map<std::string, ir::Dim> named;  // dims that have names
   // What the model's nodes read for each input: the input itself, or a constant where the profiles say that it always
-  // has the same contents (the loader checks that it does).
+  // has the same contents (the loader checks that it does); kNone for one whose type is not supported.
   std::vector<ir::ValueId> values;
 };
 

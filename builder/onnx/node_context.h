@@ -23,6 +23,9 @@ class Refusal : public Error {
   std::string reason;
 };
 
+// Stands for strings, with which nothing computes: what reads them is refused, and they matter to no one else.
+inline constexpr ValueId kText = -3;
+
 // What the model declares of a value: type, and dims where it gives any (nothing for a dim it leaves open).
 struct Declaration {
   std::optional<DType> dtype;

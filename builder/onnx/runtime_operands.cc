@@ -32,6 +32,11 @@ Dim from_front(Dim index, Dim length) {
   return index - length * ir::min(ir::max(index, -1), 0);
 }
 
+void guard_not_zero(NodeContext& node, Dim step, const std::string& reason) {
+  node.require(!(step == Dim(0)), reason);
+  node.guard_at_most(1, is_less(0, step) + is_less(step, 0), reason);
+}
+
 std::optional<uint32_t> read_axes(const NodeContext& node, int input, int rank) {
   if (node.has_attribute("axes")) return node.axis_mask(node.get_ints("axes"), rank);
   if (!node.has(input)) return std::nullopt;

@@ -18,6 +18,9 @@ Dim is_less(Dim a, Dim b);
 // `index` counted from the front of `length` where it is negative.
 Dim from_front(Dim index, Dim length);
 
+// Throws Error(kInvalid) with `reason` where `step` is 0, or has the loader do so once it is known.
+void guard_not_zero(NodeContext& node, Dim step, const std::string& reason);
+
 // Axes of `node`'s attribute or input `input` for an input of `rank` axes, as a mask; nothing where neither is given.
 std::optional<uint32_t> read_axes(const NodeContext& node, int input, int rank);
 

@@ -40,7 +40,7 @@ void constant(NodeContext& node) {
     const std::vector<int64_t> values = node.get_ints("value_ints");
     set({DType::kI64, {static_cast<int64_t>(values.size())}, bytes_of(values)});
   } else if (node.has_attribute("value_string") || node.has_attribute("value_strings")) {
-    node.unsupported("strings");
+    node.set(0, kText);
   } else {
     node.invalid("it has no value");
   }
@@ -88,7 +88,7 @@ Dim range_length(NodeContext& node) {
     node.require(node.elements(i)->size() == 1, "its inputs must be scalars");
   }
   const Dim start = (*node.elements(0))[0], limit = (*node.elements(1))[0], delta = (*node.elements(2))[0];
-  node.require(!(delta == Dim(0)), "delta is 0");
+  guard_not_zero(node, delta, "the step of a Range must not be 0");
   if (ir::range_of(delta).min >= 1) return ir::max(ir::ceil_div(limit - start, delta), 0);
   if (ir::range_of(delta).max <= -1) return ir::max(ir::ceil_div(start - limit, Dim(0) - delta), 0);
   // A step that an input gives: both directions, one of which counts nothing.

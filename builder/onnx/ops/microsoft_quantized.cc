@@ -189,34 +189,6 @@ void matmul_integer_to_float(NodeContext& node) {
   node.set(0, scaled_sum(node, sum, *by_row(node, 2), *by_column(node, 3), 6));
 }
 
-// The scale and zero point that spread uint8 over all of x and 0, as DynamicQuantizeLinear does; then x in uint8.
-struct DynamicQuantized {
-  ValueId x, scale, zero;
-};
-
-DynamicQuantized quantize_dynamically(NodeContext& node, ValueId x) {
-  node.require(node.dtype(x) == DType::kF32, fmt::format("its input is {}, not float", name_of(node.dtype(x))));
-  const uint32_t axes = (1u << node.rank(x)) - 1u;
-  const ValueId most = node.reshape(node.reduce(ReduceKind::kMax, x, axes), {});
-  const ValueId least = node.reshape(node.reduce(ReduceKind::kMin, x, axes), {});
-  const ValueId scale = map(node, most, least, DType::kF32, [](P& p, Reg high, Reg low) {
-    const Reg zero = p.constant(high.type, 0);
-    const Reg width = p.apply(PwOp::kSub, p.apply(PwOp::kMax, high, zero), p.apply(PwOp::kMin, low, zero));
-    const Reg step = p.apply(PwOp::kDiv, width, p.constant(high.type, 255));
-    return p.apply(PwOp::kSelect, p.apply(PwOp::kEqual, width, zero), p.constant(high.type, 1), step);
-  });
-  const ValueId zero = map(node, least, scale, DType::kU8, [](P& p, Reg low, Reg step) {
-    const Reg below = p.apply(PwOp::kNeg, p.apply(PwOp::kMin, low, p.constant(low.type, 0)));
-    const Reg level = p.apply(PwOp::kRoundEven, p.apply(PwOp::kDiv, below, step));
-    return p.apply(PwOp::kMin, level, p.constant(low.type, 255));
-  });
-  P program;
-  const Reg value = program.load(DType::kF32);
-  const Reg level = program.apply(PwOp::kDiv, value, program.load(DType::kF32));
-  store_quantized(node, program, level, program.load(DType::kU8), DType::kU8);
-  return {node.pointwise(program, {x, scale, zero}, DType::kU8), scale, zero};
-}
-
 // A, B, scale B, zero B, bias
 void dynamic_quantize_matmul(NodeContext& node) {
   check_scale(node, 2);

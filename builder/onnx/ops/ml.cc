@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <numbers>
+#include <numeric>
 
 #include "builder/onnx/ops/common.h"
 
@@ -118,16 +119,16 @@ ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficie
 }
 
 std::vector<int64_t> class_labels(const NodeContext& node, const char* attribute) {
-  if (!node.get_strings("classlabels_strings").empty()) {
-    node.unsupported(
-        "its labels are strings; train on integer labels (scikit-learn: LabelEncoder().fit_transform(y)), and give "
-        "classes their names after the model");
-  }
-  return node.get_ints(attribute);
+  const size_t names = node.get_strings("classlabels_strings").size();
+  if (names == 0) return node.get_ints(attribute);
+  std::vector<int64_t> places(names);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
 }
 
 void set_labels(NodeContext& node, ValueId index, const std::vector<int64_t>& labels) {
-  node.set(0, node.gather(node.ints(labels), index, 0));
+  const bool are_names = !node.get_strings("classlabels_strings").empty();
+  node.set(0, are_names ? kText : node.gather(node.ints(labels), index, 0));
 }
 
 ValueId arg_max(NodeContext& node, ValueId scores) {

@@ -35,7 +35,8 @@ ValueId floats(NodeContext& node, const std::vector<float>& values, std::vector<
 ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficients, int64_t outputs,
                const std::vector<float>& intercepts);
 
-// The integer labels of a classifier; refuses strings. Sets output 0 to labels[index], index int64 [N].
+// The integer labels of a classifier; of names their places. Sets output 0 to labels[index], index int64 [N], which of
+// names is text that nothing can read.
 std::vector<int64_t> class_labels(const NodeContext& node, const char* attribute);
 void set_labels(NodeContext& node, ValueId index, const std::vector<int64_t>& labels);
 ValueId arg_max(NodeContext& node, ValueId scores);  // [N, C] -> int64 [N]

@@ -133,7 +133,7 @@ void slice(NodeContext& node) {
                "starts, ends, axes and steps differ in length");
   uint32_t seen = 0;
   for (size_t k = 0; k < axes->size(); ++k) {
-    node.require(!((*steps)[k] == Dim(0)), "a step is 0");
+    guard_not_zero(node, (*steps)[k], "a step of a Slice must not be 0");
     if (!(*axes)[k].is_constant()) continue;
     const uint32_t bit = 1u << node.normalize_axis((*axes)[k].constant(), rank, "axes entry");
     node.require((seen & bit) == 0, fmt::format("axis {} stands twice in 'axes'", (*axes)[k].constant()));
@@ -213,6 +213,26 @@ Shape pad_sizes(NodeContext& node) {
   return pads;
 }
 
+// A mode that repeats elements repeats those that negative pads leave: `x` cropped by these, which become 0.
+ValueId cropped(NodeContext& node, ValueId x, Shape& pads) {
+  const auto rank = static_cast<size_t>(node.rank(x));
+  for (size_t i = 0; i < rank; ++i) {
+    Dim &begin = pads[i], &end = pads[i + rank];
+    const Dim before = ir::max(Dim(0) - begin, 0), after = ir::max(Dim(0) - end, 0);
+    const Dim left = node.dims(x)[i] - before - after;
+    if (!(before + after == Dim(0))) {
+      node.guard_at_most(0, left, fmt::format("Pad must not crop more than there is of axis {}", i));
+      x = node.slice(x, static_cast<int>(i), before, left);
+      begin = ir::max(begin, 0);
+      end = ir::max(end, 0);
+    }
+    if (begin == Dim(0) && end == Dim(0)) continue;
+    node.guard_at_most(ir::min(left + begin + end, 1), left,
+                       fmt::format("Pad has nothing to repeat where axis {} is empty", i));
+  }
+  return x;
+}
+
 void pad(NodeContext& node) {
   const auto rank = static_cast<size_t>(node.in_rank(0));
   PadParams params;
@@ -225,7 +245,8 @@ void pad(NodeContext& node) {
   for (size_t i = 0; i < rank; ++i) {
     node.guard_at_most(0, dims[i], fmt::format("Pad must not crop more than there is of axis {}", i));
   }
-  Operation operation{OpKind::kPad, params, {node.in(0)}, std::move(pads)};
+  const ValueId x = params.mode == PadMode::kConstant ? node.in(0) : cropped(node, node.in(0), pads);
+  Operation operation{OpKind::kPad, params, {x}, std::move(pads)};
   if (params.mode == PadMode::kConstant) {
     if (node.since() < 11) {
       operation.inputs.push_back(node.scalar(dtype, static_cast<double>(node.get_float("value", 0))));

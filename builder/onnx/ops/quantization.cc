@@ -219,7 +219,36 @@ ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_s
   return node.pointwise(p, {sum, a_scale, b_scale, y_scale, y_zero}, dtype);
 }
 
+DynamicQuantized quantize_dynamically(NodeContext& node, ValueId x) {
+  node.require(node.dtype(x) == DType::kF32, fmt::format("its input is {}, not float", name_of(node.dtype(x))));
+  const uint32_t axes = (1u << node.rank(x)) - 1u;
+  const ValueId most = node.reshape(node.reduce(ReduceKind::kMax, x, axes), {});
+  const ValueId least = node.reshape(node.reduce(ReduceKind::kMin, x, axes), {});
+  const ValueId scale = map(node, most, least, DType::kF32, [](ProgramBuilder& p, Reg high, Reg low) {
+    const Reg zero = p.constant(high.type, 0);
+    const Reg width = p.apply(PwOp::kSub, p.apply(PwOp::kMax, high, zero), p.apply(PwOp::kMin, low, zero));
+    const Reg step = p.apply(PwOp::kDiv, width, p.constant(high.type, 255));
+    return p.apply(PwOp::kSelect, p.apply(PwOp::kEqual, width, zero), p.constant(high.type, 1), step);
+  });
+  const ValueId zero = map(node, least, scale, DType::kU8, [](ProgramBuilder& p, Reg low, Reg step) {
+    const Reg below = p.apply(PwOp::kNeg, p.apply(PwOp::kMin, low, p.constant(low.type, 0)));
+    const Reg level = p.apply(PwOp::kRoundEven, p.apply(PwOp::kDiv, below, step));
+    return p.apply(PwOp::kMin, level, p.constant(low.type, 255));
+  });
+  ProgramBuilder program;
+  const Reg value = program.load(DType::kF32);
+  const Reg level = program.apply(PwOp::kDiv, value, program.load(DType::kF32));
+  store_quantized(node, program, level, program.load(DType::kU8), DType::kU8);
+  return {node.pointwise(program, {x, scale, zero}, DType::kU8), scale, zero};
+}
+
 namespace {
+
+void dynamic_quantize_linear(NodeContext& node) {
+  const DynamicQuantized made = quantize_dynamically(node, node.in(0));
+  const ValueId outputs[] = {made.x, made.scale, made.zero};
+  for (int i = 0; i < node.output_count(); ++i) node.set(i, outputs[i]);
+}
 
 // a, scale, zero, b, scale, zero, scale and zero of y
 void qlinear_matmul(NodeContext& node) {
@@ -251,6 +280,7 @@ constexpr ImporterRow kRows[] = {
     {"ConvInteger", conv_integer},
     {"DequantizeLinear", dequantize_linear},
     {"DequantizeLinear", dequantize_linear, kMicrosoft},
+    {"DynamicQuantizeLinear", dynamic_quantize_linear},
     {"MatMulInteger", matmul_integer},
     {"QLinearConv", qlinear_conv},
     {"QLinearMatMul", qlinear_matmul},

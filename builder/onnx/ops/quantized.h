@@ -24,6 +24,13 @@ ValueId centred(NodeContext& node, ValueId x, std::optional<ValueId> zero);
 std::optional<ValueId> by_row(NodeContext& node, int input);
 std::optional<ValueId> by_column(NodeContext& node, int input);
 
+// The scale and zero point that spread uint8 over all of x and 0; then x in uint8. Where that is no width, because x is
+// empty or all 0, the scale is 1, as ONNX Runtime has it.
+struct DynamicQuantized {
+  ValueId x, scale, zero;
+};
+DynamicQuantized quantize_dynamically(NodeContext& node, ValueId x);
+
 // sum * (scale_a * scale_b / scale_y), rounded, plus the zero point, in whose type it is.
 ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId y_scale, ValueId y_zero);
 

@@ -31,12 +31,16 @@ class Reduced {
 
   int64_t count() const { return box_.count(); }
 
-  // Folds body(accumulator, element) over the elements from offset `base` on.
+  // Folds body(accumulator, element) over the elements from offset `base` on, which are loaded as E.
+  template <typename E, typename T, typename Body>
+  T fold_as(int64_t base, T start, const Body& body) const {
+    for_each_position_in_order(
+        box_, [&](const Position& at) { start = body(start, load<E>(x_, base + at.offset(strides_, box_.rank))); });
+    return start;
+  }
   template <typename T, typename Body>
   T fold(int64_t base, T start, const Body& body) const {
-    for_each_position_in_order(
-        box_, [&](const Position& at) { start = body(start, load<T>(x_, base + at.offset(strides_, box_.rank))); });
-    return start;
+    return fold_as<T>(base, start, body);
   }
 
  private:
@@ -65,24 +69,38 @@ double log_sum_exp(const Reduced& elements, int64_t base) {
   return most + log(elements.fold(base, 0.0, [&](double sum, double x) { return sum + exp(x - most); }));
 }
 
+// What sums of 64-bit integers fit in.
+__extension__ typedef __int128 Wide;
+
+// Truncated toward zero; of integers the sum does not wrap, and a mean of nothing is 0.
+template <typename T>
+T mean(const Reduced& elements, int64_t base) {
+  const int64_t count = elements.count();
+  if constexpr (kIsFloating<T>) {
+    return elements.fold(base, T(0), [](T a, T x) { return a + x; }) / static_cast<T>(count);
+  } else {
+    const Wide sum = elements.fold_as<T>(base, Wide(0), [](Wide a, T x) { return a + static_cast<Wide>(x); });
+    return count == 0 ? T(0) : static_cast<T>(sum / count);
+  }
+}
+
 template <typename T>
 void reduce_to(ReduceKind kind, const Reduced& elements, int64_t base, const TensorView& y, int64_t to) {
   const auto sum = [&] { return elements.fold(base, T(0), [](T a, T x) { return add(a, x); }); };
   const auto squares = [&] { return elements.fold(base, T(0), [](T a, T x) { return add(a, multiply(x, x)); }); };
+  // On the way to a root or logarithm, where integers must not wrap.
+  const auto real_sum = [&] { return elements.fold(base, 0.0, [](double a, double x) { return a + x; }); };
+  const auto real_squares = [&] { return elements.fold(base, 0.0, [](double a, double x) { return a + x * x; }); };
   switch (kind) {
     case ReduceKind::kSum: return store(y, to, sum());
-    case ReduceKind::kMean: {
-      const int64_t count = elements.count();
-      if (kIsFloating<T>) return store(y, to, static_cast<T>(sum() / static_cast<T>(count)));
-      return store(y, to, count == 0 ? T(0) : static_cast<T>(sum() / static_cast<T>(count)));
-    }
+    case ReduceKind::kMean: return store(y, to, mean<T>(elements, base));
     case ReduceKind::kMax: return store(y, to, elements.fold(base, lowest<T>(), [](T a, T x) { return max_of(a, x); }));
     case ReduceKind::kMin:
       return store(y, to, elements.fold(base, highest<T>(), [](T a, T x) { return min_of(a, x); }));
     case ReduceKind::kProd: return store(y, to, elements.fold(base, T(1), [](T a, T x) { return multiply(a, x); }));
     case ReduceKind::kL1: return store(y, to, elements.fold(base, T(0), [](T a, T x) { return add(a, magnitude(x)); }));
-    case ReduceKind::kL2: return store(y, to, sqrt(static_cast<double>(squares())));
-    case ReduceKind::kLogSum: return store(y, to, log(static_cast<double>(sum())));
+    case ReduceKind::kL2: return store(y, to, sqrt(real_squares()));
+    case ReduceKind::kLogSum: return store(y, to, log(real_sum()));
     case ReduceKind::kLogSumExp: return store(y, to, log_sum_exp(elements, base));
     case ReduceKind::kSumSquare: return store(y, to, squares());
   }
@@ -99,8 +117,11 @@ void find_extremes(const KernelArgs& args) {
     T extreme = load<T>(x, base);
     for (int64_t i = 1; i < length; ++i) {
       const T value = load<T>(x, base + i * stride);
-      const bool better = params.is_max != 0 ? value > extreme : value < extreme;
-      if (better || (params.select_last != 0 && value == extreme)) {
+      // As numpy has it, a NaN is the most extreme of all.
+      const bool is_nan = value != value, has_nan = extreme != extreme;
+      const bool better = is_nan ? !has_nan : params.is_max != 0 ? value > extreme : value < extreme;
+      const bool same = value == extreme || (is_nan && has_nan);
+      if (better || (params.select_last != 0 && same)) {
         best = i;
         extreme = value;
       }

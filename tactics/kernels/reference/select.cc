@@ -5,8 +5,9 @@
 namespace planwright::reference {
 namespace {
 
-// Whether element `a` of the row comes before element `b`: greater (or less) first, NaN before everything, ties by the
-// lower index. A total order, so what is chosen does not depend on how it is sorted.
+// Whether element `a` of the row comes before element `b`: greater (or less) first, ties by the lower index. NaN is
+// greater than every number, as for numpy: first among the largest, last among the smallest. A total order, so what is
+// chosen does not depend on how it is sorted.
 template <typename T>
 struct Order {
   const TensorView& x;
@@ -16,7 +17,7 @@ struct Order {
   bool operator()(int64_t a, int64_t b) const {
     const T value_a = load<T>(x, base + a * stride), value_b = load<T>(x, base + b * stride);
     const bool nan_a = value_a != value_a, nan_b = value_b != value_b;
-    if (nan_a != nan_b) return nan_a;
+    if (nan_a != nan_b) return nan_a == largest;
     if (!nan_a && value_a != value_b) return largest ? value_a > value_b : value_a < value_b;
     return a < b;
   }

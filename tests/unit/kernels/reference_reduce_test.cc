@@ -71,6 +71,27 @@ TEST(ReferenceReduce, IntegersWrapAndTruncate) {
   EXPECT_EQ(reduced(TestTensor::of(DType::kBool, {3}, {0, 1, 0}), ReduceKind::kMin, 1)[0], 0);
 }
 
+// A sum on the way to something else is none of the type's: it must not wrap.
+TEST(ReferenceReduce, MeansOfIntegersDoNotWrap) {
+  const auto mean = [](DType type, const std::vector<double>& x) {
+    return reduced(TestTensor::of(type, {static_cast<int64_t>(x.size())}, x), ReduceKind::kMean, 1)[0];
+  };
+  EXPECT_EQ(mean(DType::kU32, {4e9, 4e9, 4e9, 3e9}), 3.75e9);
+  EXPECT_EQ(mean(DType::kI32, {2e9, 2e9, 1e9}), 1666666666);
+  EXPECT_EQ(mean(DType::kU8, {255, 255, 254}), 254);
+  EXPECT_EQ(mean(DType::kI8, {-128, -128, -126}), -127);
+  EXPECT_EQ(mean(DType::kU16, {65535, 65535}), 65535);
+  EXPECT_EQ(mean(DType::kU64, {0x1p63, 0x1p63, 0x1p63}), 0x1p63);
+  EXPECT_EQ(mean(DType::kI64, {-0x1p62, -0x1p62, -0x1p62}), -0x1p62);
+}
+
+TEST(ReferenceReduce, RootsAndLogarithmsOfIntegersDoNotWrap) {
+  const TestTensor x = TestTensor::of(DType::kU32, {2}, {3e9, 4e9});
+  EXPECT_EQ(reduced(TestTensor::of(DType::kI64, {2}, {3e9, 4e9}), ReduceKind::kL2, 1)[0], 5e9);
+  EXPECT_EQ(reduced(x, ReduceKind::kL2, 1)[0], 5e9 - 0x1p32);  // past the type itself
+  EXPECT_EQ(reduced(TestTensor::of(DType::kU64, {2}, {0x1p63, 0x1p63}), ReduceKind::kLogSum, 1)[0], 44);
+}
+
 TEST(ReferenceReduce, NothingGivesTheNeutralElement) {
   const TestTensor x(DType::kF32, {2, 0});
   EXPECT_EQ(reduced(x, ReduceKind::kSum, 2), (std::vector<double>{0, 0}));
@@ -108,6 +129,13 @@ TEST(ReferenceArgReduce, TiesGoToTheFirstOrTheLast) {
   EXPECT_EQ(extremes(x, {.axis = 1, .is_max = 0}), (std::vector<double>{0, 2}));
   EXPECT_EQ(extremes(x, {.axis = 1, .is_max = 0, .select_last = 1}), (std::vector<double>{3, 3}));
   EXPECT_EQ(extremes(x, {.axis = 0}), (std::vector<double>{0, 0, 0, 0}));
+}
+
+TEST(ReferenceArgReduce, NaNIsTheMostExtreme) {
+  const TestTensor x = f32({2, 4}, {1, kNan, 5, kNan, kNan, -1, 2, 3});
+  EXPECT_EQ(extremes(x, {.axis = 1}), (std::vector<double>{1, 0}));
+  EXPECT_EQ(extremes(x, {.axis = 1, .select_last = 1}), (std::vector<double>{3, 0}));
+  EXPECT_EQ(extremes(x, {.axis = 1, .is_max = 0}), (std::vector<double>{1, 0}));
 }
 
 TEST(ReferenceArgReduce, RefusesAnEmptyAxis) {

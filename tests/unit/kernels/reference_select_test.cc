@@ -128,11 +128,14 @@ TEST(ReferenceTopK, AlongAnyAxisAndType) {
   EXPECT_TRUE(refuses(top_k(f32({3}, {1, 2, 3}), {4}, {})));
 }
 
-TEST(ReferenceTopK, NaNComesFirst) {
+TEST(ReferenceTopK, NaNIsGreaterThanEveryNumber) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   KernelCase c = top_k(f32({4}, {1, nan, 5, nan}), {3}, {});
   expect_output(c, {nan, nan, 5});
   expect_elements(c.outputs[1], {1, 3, 2});
+  c.with(TopKParams{.largest = 0});
+  expect_output(c, {1, 5, nan});
+  expect_elements(c.outputs[1], {0, 2, 1});
 }
 
 TEST(ReferenceOneHot, TurnsOnTheIndexedElement) {

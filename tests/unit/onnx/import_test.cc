@@ -152,6 +152,28 @@ TEST(ImportRefusals, EveryUnsupportedNodeIsListedAtOnce) {
   for (const std::string& name : names) EXPECT_TRUE(failure.mentions(name)) << failure;
 }
 
+// What stands behind what is refused was not looked at.
+TEST(ImportRefusals, NodesInBodiesBehindARefusalAreListed) {
+  const auto refused = [](const std::string& graph) {
+    std::vector<std::string> names;
+    for (const Unsupported& entry : find_unsupported(model_of(13, graph), {})) names.push_back(entry.node);
+    return names;
+  };
+  const std::string body =
+      "<body = b (int64 i, bool k, seq(float[2]) q) => (bool ko, seq(float[2]) r) { ko = Identity(k) "
+      "[inner] w = Strange(x) r = SequenceInsert(q, w) }>";
+  EXPECT_THAT(refused("(float[2] x, int64 n) => (float[m] y) { [first] a = Odd(x) s = SequenceConstruct(a, x) "
+                      "[loop] t = Loop(n, , s) " +
+                      body + " z = ConcatFromSequence<axis = 0>(t) [last] y = Odd(z) }"),
+              ElementsAre("first", "loop/inner", "last"));
+  EXPECT_THAT(refused("(float[2] x, int64 n) => (float[m] y) { s = SequenceConstruct(x, x) [loop] t = Loop(n, , s) " +
+                      body + " z = ConcatFromSequence<axis = 0>(t) [last] y = Odd(z) }"),
+              ElementsAre("loop/inner", "loop", "last"));
+  EXPECT_THAT(refused("(seq(float[2]) s, float[2] x) => (float[m] y) { z = ConcatFromSequence<axis = 0>(s) "
+                      "[last] y = Odd(z) }"),
+              ElementsAre("s", "last"));
+}
+
 // An operator that is newer than the model's opset has no form there (it crashed shape arithmetic).
 TEST(ImportRefusals, OperatorsNewerThanTheOpsetAreUnsupported) {
   const Failure failure = failure_of(

@@ -41,6 +41,14 @@ TEST(ImportLabels, StringsAreRefused) {
   EXPECT_TRUE(failure.mentions("train on integer labels")) << failure;
 }
 
+TEST(ImportLabels, StringsAreNoMatterWhereNothingReadsThem) {
+  const Failure failure = import_failure(R"((float[n, 2] x) => (float[n, 2] z) {
+    y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, 4.0], intercepts = [0.0, 1.0],
+                                        classlabels_strings = ["a", "b"]> (x)
+  })");
+  EXPECT_EQ(failure.code, StatusCode::kOk) << failure;
+}
+
 Failure tree_failure(const std::string& yes, const std::string& no, const std::string& feature = "0") {
   return import_failure(fmt::format(R"((float[n, 2] x) => (float[n, 1] y) {{
     y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
