@@ -102,8 +102,7 @@ void measure_engine(const EngineOptions& options) {
   Tensors inputs = random_inputs(engine, shapes);
   InferenceOptions inference;
   inference.profile = shapes.profile;
-  const Measurement measurement = measure(engine, inference, inputs);
-  if (!options.quiet) print_report(engine, measurement, ReportOptions{});
+  print_report(engine, measure(engine, inference, inputs), ReportOptions{});
 }
 
 void check_arena(const builder::BuildResult& built, const EngineOptions& options) {
@@ -205,7 +204,8 @@ int run_main(int argc, char** argv) {
   if (!options.export_layer_info.empty()) export_layer_info(built.plan, options.export_layer_info);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.quiet) print_build_report(built, options, seconds);
-  if (!options.skip_inference && !options.dry_run) measure_engine(options);
+  // --quiet would not show what is measured.
+  if (!options.skip_inference && !options.dry_run && !options.quiet) measure_engine(options);
   return kExitPassed;
 }
 

@@ -20,6 +20,25 @@ namespace {
 const std::vector<KnownFlag> kNotHere = {
     {"--fp16", "engines compute in fp32 so far"},
     {"--bf16", "engines compute in fp32 so far"},
+    {"--fp8", "engines compute in fp32 so far"},
+    {"--int4", "engines compute in fp32 so far; a model's own 4-bit weights are read as they are"},
+    {"--noTF32", "engines compute in fp32 throughout; there is no TF32 to switch off"},
+    {"--stronglyTyped", "engines keep to the model's types always"},
+    {"--inputIOFormats", "inputs have the model's types, dense and in its axis order"},
+    {"--outputIOFormats", "outputs have the model's types, dense and in its axis order"},
+    {"--layerDeviceTypes", "engines are built for the CPU so far"},
+    {"--useDLACore", "engines are built for the CPU so far"},
+    {"--allowGPUFallback", "engines are built for the CPU so far"},
+    {"--sparsity", "weights are stored dense so far"},
+    {"--refit", "engines hold their weights so far"},
+    {"--versionCompatible", "an engine runs where it was built; build one for each machine"},
+    {"--hardwareCompatibilityLevel", "use --isa for an engine that older CPUs run too"},
+    {"--buildOnly", "it is --skipInference"},
+    {"--noBuilderCache", "a build without --timingCacheFile keeps nothing"},
+    {"--staticPlugins", "use --plugins"},
+    {"--dynamicPlugins", "use --plugins"},
+    {"--setPluginsToSerialize", "use --plugins; engines hold no code"},
+    {"--maxAuxStreams", "one stream runs a context; use --threads"},
     {"--int8", "engines compute in fp32 so far; int8 with calibration is not built yet"},
     {"--best", "engines compute in fp32 so far"},
     {"--calibData", "it belongs to --int8, which is not built yet"},
@@ -172,7 +191,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                  "timing cache: read, and extended under a lock");
   app.add_option("--threads", options.search.threads, "threads to tune for (default: the cores this process may use)")
       ->check(whole_number(1, 256));
-  app.add_option("--isa", isa, "highest instruction set: native, baseline, avx2, avx512, avx512vnni");
+  app.add_option("--isa", isa, "highest instruction set: native, reference, baseline, avx2, avx512, avx512vnni");
   app.add_option("--avgTiming", options.search.avg_timing, "runs each timed tactic at least gets (8)")
       ->check(whole_number(1, 10000));
   app.add_option("--builderOptimizationLevel", options.search.optimization_level,

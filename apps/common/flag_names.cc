@@ -11,21 +11,26 @@
 namespace planwright::apps {
 namespace {
 
-// Letters in either case are the same.
+// Slips that make `a` of `b`: a letter more, less or another, or two neighbours swapped. Letters in either case are the
+// same.
 size_t edit_distance(const std::string& a, const std::string& b) {
-  const auto differ = [](unsigned char x, unsigned char y) { return std::tolower(x) != std::tolower(y); };
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (differ(a[i - 1], b[j - 1]) ? 1 : 0)});
-      diagonal = above;
+  const auto same = [&](size_t i, size_t j) {
+    return std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+  };
+  std::vector<std::vector<size_t>> slips(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        slips[i][j] = i + j;
+        continue;
+      }
+      slips[i][j] =
+          std::min({slips[i - 1][j] + 1, slips[i][j - 1] + 1, slips[i - 1][j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1);
+      if (swapped) slips[i][j] = std::min(slips[i][j], slips[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return slips[a.size()][b.size()];
 }
 
 std::vector<std::string> flags_of(const CLI::App& app) {
@@ -57,6 +62,26 @@ std::string bounds(const std::string& low, const std::string& high, bool has_hig
 
 bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Throws UsageError for what the command line holds beyond the flags of `app`.
+void refuse_unknown(const CLI::App& app, const std::vector<KnownFlag>& known) {
+  for (const std::string& extra : app.remaining()) {
+    const std::string name = extra.substr(0, extra.find('='));
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const KnownFlag& flag) { return name == flag.name; });
+    if (found != known.end()) throw UsageError(fmt::format("{} is not available: {}", name, found->advice));
+    const std::vector<std::string> own = flags_of(app);
+    for (const auto& [program, flags] :
+         {std::pair("buildengine", &kBuildengineFlags), std::pair("runengine", &kRunengineFlags)}) {
+      if (contains(*flags, name) && !contains(own, name)) {
+        throw UsageError(fmt::format("{} is a flag of {}", name, program));
+      }
+    }
+    const std::string close = nearest(name, own);
+    throw UsageError(fmt::format("unknown flag {}{}", name,
+                                 close.empty() ? "; --help lists them" : fmt::format("; did you mean {}?", close)));
+  }
 }
 
 }  // namespace
@@ -143,25 +168,13 @@ bool parse_flags(CLI::App& app, int argc, char** argv, const std::vector<KnownFl
   } catch (const CLI::Success& request) {  // --help, --version
     app.exit(request);
     return false;
+  } catch (const CLI::RequiredError& error) {
+    refuse_unknown(app, known);  // the flag that is missing may be there, misspelt
+    throw UsageError(error.what());
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
-  for (const std::string& extra : app.remaining()) {
-    const std::string name = extra.substr(0, extra.find('='));
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const KnownFlag& flag) { return name == flag.name; });
-    if (found != known.end()) throw UsageError(fmt::format("{} is not available: {}", name, found->advice));
-    const std::vector<std::string> own = flags_of(app);
-    for (const auto& [program, flags] :
-         {std::pair("buildengine", &kBuildengineFlags), std::pair("runengine", &kRunengineFlags)}) {
-      if (contains(*flags, name) && !contains(own, name)) {
-        throw UsageError(fmt::format("{} is a flag of {}", name, program));
-      }
-    }
-    const std::string close = nearest(name, own);
-    throw UsageError(fmt::format("unknown flag {}{}", name,
-                                 close.empty() ? "; --help lists them" : fmt::format("; did you mean {}?", close)));
-  }
+  refuse_unknown(app, known);
   return true;
 }
 

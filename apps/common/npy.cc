@@ -68,6 +68,26 @@ std::vector<int64_t> parse_shape(const std::string& path, const std::string& hea
   return dims;
 }
 
+// Elements whose first index moves fastest, to where the last one does.
+void copy_from_fortran_order(const char* from, ir::Tensor* tensor) {
+  const size_t rank = tensor->dims.size(), size = size_of(tensor->dtype);
+  std::vector<size_t> strides(rank, size);
+  for (size_t axis = 1; axis < rank; ++axis) {
+    strides[axis] = strides[axis - 1] * static_cast<size_t>(tensor->dims[axis - 1]);
+  }
+  std::vector<int64_t> at(rank, 0);
+  size_t source = 0;
+  for (size_t to = 0; to < tensor->data.size(); to += size) {
+    std::memcpy(tensor->data.data() + to, from + source, size);
+    for (size_t axis = rank; axis-- > 0;) {
+      source += strides[axis];
+      if (++at[axis] < tensor->dims[axis]) break;
+      source -= strides[axis] * static_cast<size_t>(at[axis]);
+      at[axis] = 0;
+    }
+  }
+}
+
 // NumPy has types for the rest alone.
 DType stored_type(DType type) {
   if (type == DType::kBF16) return DType::kU16;
@@ -93,10 +113,6 @@ ir::Tensor read_npy(const std::string& path) {
   std::memcpy(&length, file.data() + kMagicBytes + 2, wide ? 4 : 2);
   if (!in_range(start, length, file.size())) refuse(path, "its .npy header is cut short");
   const std::string header = file.substr(start, length);
-  if (header.find("'fortran_order': True") != std::string::npos) {
-    throw Error(StatusCode::kUnsupported,
-                fmt::format("{}: is in Fortran order; save it with numpy.ascontiguousarray", path));
-  }
   ir::Tensor tensor;
   tensor.dtype = parse_descr(path, header);
   tensor.dims = parse_shape(path, header);
@@ -106,7 +122,12 @@ ir::Tensor read_npy(const std::string& path) {
   }
   if (file.size() - start - length != bytes) refuse(path, "its size is not what its dims and type make");
   tensor.data.resize(bytes);
-  if (bytes > 0) std::memcpy(tensor.data.data(), file.data() + start + length, bytes);
+  if (bytes == 0) return tensor;
+  if (header.find("'fortran_order': True") != std::string::npos) {
+    copy_from_fortran_order(file.data() + start + length, &tensor);
+  } else {
+    std::memcpy(tensor.data.data(), file.data() + start + length, bytes);
+  }
   return tensor;
 }
 

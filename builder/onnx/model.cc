@@ -70,12 +70,36 @@ onnx::ModelProto parse_model(const std::string& path) {
                                      path, kMaxMessageDepth));
 }
 
+// Control characters as escapes, so that a message which names a node stays on its line and does not steer terminals.
+std::string printable(const std::string& name) {
+  std::string shown;
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code >= ' ' && code != 0x7F) {
+      shown += c;
+    } else {
+      shown += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", code);
+    }
+  }
+  return shown;
+}
+
+// What messages call the node. Its name means nothing to ONNX; an operator of such a name is none of ONNX's.
+void make_printable(onnx::NodeProto& node) {
+  std::string name = node.name();
+  for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
+  if (const std::string shown = printable(name); shown != name) node.set_name(shown);
+  node.set_op_type(printable(node.op_type()));
+  node.set_domain(printable(node.domain()));
+}
+
 using TensorVisitor = std::function<void(onnx::TensorProto& tensor, const std::string& what)>;
 
 void visit_graph(onnx::GraphProto& graph, const TensorVisitor& visit);
 
-// Every tensor of the node's attributes, those of graphs among them included.
+// Every tensor of the node's attributes, those of graphs among them included; gives all nodes names that can be shown.
 void visit_node(onnx::NodeProto& node, const TensorVisitor& visit) {
+  make_printable(node);
   const std::string owner = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
     const std::string what = fmt::format("attribute '{}' of {} ({})", attribute.name(), owner, node.op_type());
@@ -235,6 +259,8 @@ OnnxModel OnnxModel::from_proto(onnx::ModelProto proto, const std::string& folde
   expand_sparse_initializers(graph);
   check_and_sort(graph);
   for (onnx::FunctionProto& function : *model.proto_->mutable_functions()) {
+    function.set_name(printable(function.name()));
+    function.set_domain(printable(function.domain()));
     for (onnx::NodeProto& node : *function.mutable_node()) visit_node(node, visit);
     check_and_sort(function);
   }

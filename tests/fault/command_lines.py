@@ -56,6 +56,8 @@ CASES = [
     (["buildengine", "--onnx=static.onnx", "--saveEngine=/dev/null"], 1, "not a file that can be replaced"),
     ([*BUILD, "--onnx=static.onnx", "--timingCacheFile=no/such/cache"], 1, "no/such/cache: cannot be written"),
     ([*BUILD, "--onnx=static.onnx", "--exportLayerInfo=no/such/file"], 1, "no/such/file: cannot be written"),
+    (["buildengine", "--onxn=static.onnx", "--saveEngine=new.engine"], 2, "did you mean --onnx?"),
+    ([*BUILD, "--onnx=static.onnx", "--stronglyTyped"], 2, "--stronglyTyped is not available"),
     ([*BUILD, "--onnx=newer.onnx"], 1, "the model uses opset 999"),
     ([*BUILD, "--onnx=reshape.onnx", "--shapes=shape:2x3x2"], 2, "input 'shape' takes 2 values"),
     (["runengine", "--loadEngine=absent.engine"], 1, "absent.engine: cannot be opened"),

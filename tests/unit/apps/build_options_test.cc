@@ -80,6 +80,13 @@ TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
 
 TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
   for (const char* flag : {"--fp16",
+                           "--fp8",
+                           "--noTF32",
+                           "--stronglyTyped",
+                           "--useDLACore=0",
+                           "--versionCompatible",
+                           "--sparsity=enable",
+                           "--buildOnly",
                            "--bf16",
                            "--int8",
                            "--int8=perfOnly",

@@ -44,6 +44,19 @@ TEST(ParseFlags, AnUnknownFlagIsRefusedNamingTheNearest) {
   EXPECT_EQ(refusal({"--zzzzzzzzzzzzzzzz"}), "unknown flag --zzzzzzzzzzzzzzzz; --help lists them");
 }
 
+// "--onnx is required" was all that was said.
+TEST(ParseFlags, ARequiredFlagThatIsMisspeltIsNamed) {
+  const auto words = [](const auto& parse, const std::vector<std::string>& flags) {
+    CommandLine line(flags);
+    return usage_error([&] { parse(line.argc(), line.argv()); });
+  };
+  EXPECT_EQ(words(parse_build_options, {"--onxn=m.onnx", "--saveEngine=e"}),
+            "unknown flag --onxn; did you mean --onnx?");
+  EXPECT_EQ(words(parse_run_options, {"--loadEngin=e"}), "unknown flag --loadEngin; did you mean --loadEngine?");
+  EXPECT_THAT(words(parse_build_options, {"--fp8"}), HasSubstr("--fp8 is not available"));
+  EXPECT_THAT(words(parse_run_options, {"--threads=1"}), HasSubstr("--loadEngine"));
+}
+
 TEST(ParseFlags, AFlagThatIsNotHereYetIsRefusedByName) {
   EXPECT_EQ(refusal({"--int8"}), "--int8 is not available: int8 is not built yet");
   EXPECT_EQ(refusal({"--int8=perfOnly"}), "--int8 is not available: int8 is not built yet");
@@ -118,6 +131,7 @@ TEST(Nearest, IgnoresCaseAndTakesOneSlipOrTwo) {
   EXPECT_EQ(nearest("--saveengine", {"--saveEngine"}), "--saveEngine");
   EXPECT_EQ(nearest("--saveEngnie", {"--saveEngine"}), "--saveEngine");
   EXPECT_EQ(nearest("--pin", {"--in"}), "--in");
+  EXPECT_EQ(nearest("--ipn", {"--pin"}), "--pin");                           // a swap is one slip
   EXPECT_EQ(nearest("--timeout", {"--shapes", "--profile", "--onnx"}), "");  // halves of words used to be "close"
   EXPECT_EQ(nearest("x", {"y"}), "");
 }

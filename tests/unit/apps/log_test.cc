@@ -23,14 +23,14 @@ TEST(LogLine, ComesAfterWhatWasPrintedBefore) {
   dup2(file, STDOUT_FILENO);
   dup2(file, STDERR_FILENO);
   std::printf("first\n");
-  log_warning("second");
+  log_warning("second\x1b[1m");
   std::printf("third\n");
   std::fflush(stdout);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   for (const int descriptor : {out, err, file}) close(descriptor);
   std::ifstream stream(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "first\n[W] second\nthird\n");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "first\n[W] second\\x1b[1m\nthird\n");
 }
 
 }  // namespace

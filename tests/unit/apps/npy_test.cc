@@ -74,11 +74,24 @@ TEST_F(Npy, EveryTruncationIsRefused) {
   }
 }
 
-TEST_F(Npy, FortranOrderIsRefused) {
-  std::string text = format_npy(make(DType::kF32, {2, 3}));
-  text.replace(text.find("False"), 5, "True ");
-  write(text);
-  EXPECT_THROW(read_npy(path_), Error);
+TEST_F(Npy, FortranOrderIsTurnedIntoRowMajor) {
+  const auto read_fortran = [&](const std::vector<int64_t>& dims, const std::vector<uint8_t>& elements) {
+    ir::Tensor tensor{DType::kU8, dims, ir::Bytes(elements.size())};
+    std::memcpy(tensor.data.data(), elements.data(), elements.size());
+    std::string text = format_npy(tensor);
+    text.replace(text.find("False"), 5, "True ");
+    write(text);
+    const ir::Tensor back = read_npy(path_);
+    EXPECT_EQ(back.dims, dims);
+    std::vector<int> values;
+    for (const std::byte value : back.data) values.push_back(std::to_integer<int>(value));
+    return values;
+  };
+  EXPECT_EQ(read_fortran({2, 3}, {0, 3, 1, 4, 2, 5}), (std::vector{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(read_fortran({2, 1, 2, 2}, {0, 4, 2, 6, 1, 5, 3, 7}), (std::vector{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(read_fortran({3}, {7, 8, 9}), (std::vector{7, 8, 9}));
+  EXPECT_EQ(read_fortran({}, {7}), (std::vector{7}));
+  EXPECT_EQ(read_fortran({2, 0}, {}), std::vector<int>{});
 }
 
 TEST_F(Npy, MissingFileIsIo) {

@@ -174,6 +174,24 @@ TEST(ImportRefusals, NodesInBodiesBehindARefusalAreListed) {
               ElementsAre("s", "last"));
 }
 
+// They went into messages as they are, and could forge lines or steer a terminal.
+TEST(ImportRefusals, ControlCharactersInNamesAreEscaped) {
+  onnx::ModelProto proto =
+      proto_of(13, "(float[2] x) => (float[2] y, float[2] z) { [odd] y = Strange(x) z = Softmax<axis = 0>(x) }");
+  proto.mutable_graph()->mutable_node(0)->set_name("odd\nname\x1b[31m");
+  proto.mutable_graph()->mutable_node(0)->set_op_type("Re\nlu");
+  const Failure unknown = failure_of([&] { import_model(OnnxModel::from_proto(proto), {}); });
+  EXPECT_TRUE(unknown.mentions("odd\\nname\\x1b[31m (Re\\nlu")) << unknown;
+  proto.mutable_graph()->mutable_node(0)->set_op_type("Relu");
+  proto.mutable_graph()->mutable_node(1)->set_name("axis\r\x7f");
+  proto.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_i(7);
+  const Failure wrong = failure_of([&] { import_model(OnnxModel::from_proto(proto), {}); });
+  EXPECT_TRUE(wrong.mentions("axis\\x0d\\x7f (Softmax")) << wrong;
+  proto.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_i(0);
+  const ir::Graph graph = import_model(OnnxModel::from_proto(proto), {});
+  EXPECT_EQ(graph.node(graph.order()[0]).name, "odd\\nname\\x1b[31m");
+}
+
 // An operator that is newer than the model's opset has no form there (it crashed shape arithmetic).
 TEST(ImportRefusals, OperatorsNewerThanTheOpsetAreUnsupported) {
   const Failure failure = failure_of(
