@@ -79,7 +79,8 @@ class TileRunner {
     }
   }
 
-  void run(int64_t slot, int rows, int64_t panel) {
+  // This is run number `index` of `tiles` with this panel; `next_panel` comes after them.
+  void run(int64_t slot, int rows, int64_t panel, int64_t next_panel, int64_t index, int64_t tiles) {
     const PanelPlan& panels = job_.panels;
     const GemmTier& tier = *job_.shape.tier;
     const int vectors = panels.vectors(panel), columns = panels.columns(panel);
@@ -95,6 +96,11 @@ class TileRunner {
     const bool in_place = job_.unpacked != nullptr && columns == pitch;
     tile.panel = in_place ? job_.unpacked + column : job_.packed + job_.taps * job_.depth * column;
     tile.panel_step = in_place ? job_.unpacked_step : pitch;
+    if (next_panel < panels.count() && job_.unpacked == nullptr) {
+      const int64_t rows_of_panel = job_.taps * job_.depth;
+      read_ahead(job_.packed + rows_of_panel * panels.column(next_panel), rows_of_panel,
+                 panels.vectors(next_panel) * tier.lanes * static_cast<int64_t>(sizeof(float)), index, tiles, &tile);
+    }
     float* const* out = const_cast<float* const*>(outputs);
     const bool whole = columns == pitch;
     const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
@@ -258,7 +264,10 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
       cursor.for_each_run(rows_of(tile), [](const int64_t*, int, int64_t) {});
     }
     for (int64_t panel = first_panel; panel < last_panel; ++panel) {
-      for (int64_t tile = begin; tile < end; ++tile) runner.run(tile - begin, rows_of(tile), panel);
+      const int64_t next = panel + 1 < last_panel ? panel + 1 : job.panels.count();
+      for (int64_t tile = begin; tile < end; ++tile) {
+        runner.run(tile - begin, rows_of(tile), panel, next, tile - begin, end - begin);
+      }
     }
   }
 }

@@ -44,6 +44,8 @@ void gemm_kernel(const GemmTile& tile) {
   const float* b = tile.panel;
   const int64_t step = tile.panel_step;
   const int64_t depth = tile.depth;
+  const char* ahead = tile.ahead;
+  const int64_t ahead_step = tile.ahead_step;
   for (int64_t tap = tile.taps; tap != 0; --tap) {
     // k runs from -depth to 0 so that it is the only counter.
     const float* a[kRows];
@@ -64,6 +66,8 @@ void gemm_kernel(const GemmTile& tile) {
             }
           }
           b += step;
+          __builtin_prefetch(ahead, 0, 2);
+          ahead += ahead_step;
         }
       }
     }
@@ -72,6 +76,8 @@ void gemm_kernel(const GemmTile& tile) {
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(kF, b + v * kLanes);
       b += step;
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += ahead_step;
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         const FloatVec av = hn::Set(kF, a[r][k]);

@@ -237,6 +237,11 @@ class Winograd {
         }
         tile.rows = row_pointers;
         tile.out = out;
+        tile.ahead_step = 0;
+        tile.ahead = &kNothingAhead;
+        // The next position's weights follow.
+        read_ahead(tile.panel + channels * width, channels, width * static_cast<int64_t>(sizeof(float)), group, groups,
+                   &tile);
         gemm_.kernels[rows][vectors](tile);
       }
     }
