@@ -43,12 +43,15 @@ bool depends_on_results(const Graph& graph, const Guard& guard) {
   });
 }
 
+bool holds(const Guard& guard, const SymbolValues& values) {
+  const int64_t left = evaluate_at(guard.left, values), right = evaluate_at(guard.right, values);
+  return guard.equal ? left == right : left <= right;
+}
+
 // Of guards over step results nothing is known before a run.
 const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
   for (const Guard& guard : graph.guards) {
-    if (depends_on_results(graph, guard)) continue;
-    const int64_t left = evaluate_at(guard.left, values), right = evaluate_at(guard.right, values);
-    if (guard.equal ? left != right : left > right) return &guard;
+    if (!depends_on_results(graph, guard) && !holds(guard, values)) return &guard;
   }
   return nullptr;
 }
@@ -68,14 +71,48 @@ void check_shared_dims(const Graph& graph, const Profile& profile, const SymbolV
   }
 }
 
+[[noreturn]] void refuse_shapes(const char* part, const Guard& guard, const SymbolValues& values,
+                                const std::string& advice) {
+  throw Error(
+      StatusCode::kInvalid,
+      fmt::format("the profile's {} shapes do not fit layer {}: {} ({} {} {}, {} and {} there); {}", part, guard.layer,
+                  guard.reason, to_string(guard.left), guard.equal ? "=" : "<=", to_string(guard.right),
+                  evaluate_at(guard.left, values), evaluate_at(guard.right, values), advice));
+}
+
 void check_guards_at_opt(const Graph& graph, const SymbolValues& opt) {
-  const Guard* guard = broken_guard(graph, opt);
-  if (guard == nullptr) return;
-  throw Error(StatusCode::kInvalid,
-              fmt::format("the profile's opt shapes do not fit layer {}: {} ({} {} {}, {} and {} there); choose others "
-                          "with --optShapes or --shapes",
-                          guard->layer, guard->reason, to_string(guard->left), guard->equal ? "=" : "<=",
-                          to_string(guard->right), evaluate_at(guard->left, opt), evaluate_at(guard->right, opt)));
+  if (const Guard* guard = broken_guard(graph, opt)) {
+    refuse_shapes("opt", *guard, opt, "choose others with --optShapes or --shapes");
+  }
+}
+
+// How far a size is raised in search of one that a guard lets through.
+constexpr int64_t kMostTried = 1 << 16;
+
+// Which input's size must be how large for the guard to hold, the others staying as they are; "" where none does it.
+std::string smallest_that_fits(const Graph& graph, const Guard& guard, SymbolValues values, const SymbolValues& max) {
+  for (const int index : ir::symbols_of({guard.left, guard.right})) {
+    const auto at = static_cast<size_t>(index);
+    const int64_t least = values[at], most = std::min(max[at], least + kMostTried);
+    while (values[at] < most && !holds(guard, values)) ++values[at];
+    if (holds(guard, values)) {
+      const ir::Symbol& symbol = graph.expr_pool()->symbols()[at];
+      const bool is_dim = symbol.origin == ir::SymbolOrigin::kInputDim;
+      return fmt::format(
+          "input {} needs at least {} {} {}: ", graph.value(graph.inputs[static_cast<size_t>(symbol.source)]).name,
+          values[at], is_dim ? "at axis" : "as value", symbol.element);
+    }
+    values[at] = least;
+  }
+  return "";
+}
+
+// What is too small to run is no part of a profile. Sizes that must agree may do so further up: there the loader tells.
+void check_guards_at_min(const Graph& graph, const SymbolValues& min, const SymbolValues& max) {
+  for (const Guard& guard : graph.guards) {
+    if (guard.equal || guard.branch >= 0 || depends_on_results(graph, guard) || holds(guard, min)) continue;
+    refuse_shapes("min", guard, min, smallest_that_fits(graph, guard, min, max) + "raise it with --minShapes");
+  }
 }
 
 }  // namespace
@@ -115,6 +152,7 @@ Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
   }
   check_shared_dims(graph, profile, opt_);
   check_guards_at_opt(graph, opt_);
+  check_guards_at_min(graph, min, max);
   for (const SymbolValues& corner : {min, max}) {
     if (corner != opt_ && broken_guard(graph, corner) == nullptr) corners_.push_back(corner);
   }
@@ -124,16 +162,17 @@ int64_t Box::upper_bound(Dim dim) const {
   return range_of(dim, [this](const ir::Symbol&, int index) { return ranges_[static_cast<size_t>(index)]; }).max;
 }
 
-uint64_t Box::bytes_at_most(const ir::Value& value) const {
+uint64_t Box::bytes_at_most(const Graph& graph, const ir::Value& value) const {
   // Of the product as one expression the bound may be tighter (h * floor(w/h)) or looser ((h-1)*(w-1), multiplied out).
   const Dim count = product(value.dims);
   int64_t elements = upper_bound(count), of_dims = 1;
   bool fits = true;
   for (const Dim dim : value.dims) fits = fits && checked_mul(of_dims, upper_bound(dim), &of_dims);
   if (fits) elements = std::min(elements, of_dims);
-  // And a guard may say that there are as many as elsewhere (a Reshape to computed dims).
+  // And a guard may say that there are as many as elsewhere (a Reshape to computed dims); a branch's, within it.
   for (const Guard& guard : guards_) {
-    if (guard.equal && guard.left == count) elements = std::min(elements, upper_bound(guard.right));
+    const bool applies = guard.branch < 0 || guard.branch == graph.number();
+    if (applies && guard.equal && guard.left == count) elements = std::min(elements, upper_bound(guard.right));
   }
   int64_t bytes = 0;
   if (!checked_mul(elements, static_cast<int64_t>(size_of(value.dtype)), &bytes)) {

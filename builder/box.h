@@ -16,7 +16,7 @@ using SymbolValues = std::vector<int64_t>;
 class Box {
  public:
   // Throws Error(kInvalid) where the profile does not give each of the graph's inputs dims of its rank that agree with
-  // its shape, or its opt breaks one of the graph's guards.
+  // its shape, where its opt breaks one of the graph's guards, or where its min is too small for one.
   // The graph must outlive the box.
   Box(const ir::Graph& graph, const Profile& profile);
 
@@ -25,8 +25,9 @@ class Box {
   const std::vector<SymbolValues>& corners() const { return corners_; }
   // What the expression can be at most anywhere in the box.
   int64_t upper_bound(ir::Dim dim) const;
-  // Bytes that a dense tensor takes at most. Throws Error(kResource), naming it, where they pass int64.
-  uint64_t bytes_at_most(const ir::Value& value) const;
+  // Bytes that a dense tensor of the graph or of a body in it takes at most. Throws Error(kResource), naming it, where
+  // they pass int64.
+  uint64_t bytes_at_most(const ir::Graph& graph, const ir::Value& value) const;
 
  private:
   const std::vector<ir::Guard>& guards_;  // the graph's

@@ -32,11 +32,21 @@ void for_each_graph(const Graph& graph, const std::function<void(const Graph&)>&
   }
 }
 
-// The loader checks a guard when what it speaks of is known, whether a body that needs it runs or not.
+// Adds the guards of a graph and of every body in it; `branch`: the innermost body of an If that it is or is in.
+void add_guards(const Graph& graph, int32_t branch, std::vector<ir::Guard>* guards) {
+  for (const ir::Guard& guard : graph.guards) guards->emplace_back(guard).branch = branch;
+  for (const NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    for (const auto& body : node.bodies) {
+      add_guards(*body, node.kind == OpKind::kIf ? body->number() : branch, guards);
+    }
+  }
+}
+
+// The loader checks a guard when what it speaks of is known; one of a branch only fails what takes the branch.
 void collect_guards(Graph& graph) {
   std::vector<ir::Guard> guards;
-  for_each_graph(graph,
-                 [&](const Graph& part) { guards.insert(guards.end(), part.guards.begin(), part.guards.end()); });
+  add_guards(graph, -1, &guards);
   graph.guards = std::move(guards);
 }
 
@@ -95,7 +105,7 @@ void check_sizes(const Graph& graph, const Box& box) {
       for (const ir::ValueId output : part.node(id).outputs) {
         if (output == ir::kNone) continue;
         const ir::Value& value = part.value(output);
-        if (box.bytes_at_most(value) <= planfmt::kMaxBytes) continue;
+        if (box.bytes_at_most(part, value) <= planfmt::kMaxBytes) continue;
         throw Error(
             StatusCode::kResource,
             fmt::format("layer {}: {} of shape {} would take more than an address space holds; lower the shapes",

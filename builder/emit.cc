@@ -48,8 +48,10 @@ uint64_t largest(SizeFunction size, const PlannedStep& step) {
 // One program: its storages, tensors and steps, then the arena.
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Graph& graph, const Box& box, ExpressionTable* expressions, PlanModel* plan)
-      : root_(graph), box_(box), expressions_(*expressions), plan_(*plan) {}
+  // `region_of`: receives the region of every body, by the number of its graph.
+  ProgramEmitter(const Graph& graph, const Box& box, ExpressionTable* expressions, PlanModel* plan,
+                 std::map<int32_t, uint32_t>* region_of)
+      : root_(graph), box_(box), expressions_(*expressions), plan_(*plan), region_of_(*region_of) {}
 
   // `steps`: those of bodies behind the step that runs them.
   ProgramModel emit(const std::vector<PlannedStep>& steps, const std::vector<uint32_t>& kernels) {
@@ -109,6 +111,7 @@ class ProgramEmitter {
       program_.bodies.emplace_back();
       const size_t index = program_.bodies.size();  // region 0 is the program's own
       model.regions.push_back(static_cast<uint32_t>(index));
+      region_of_[node.bodies[i]->number()] = static_cast<uint32_t>(index);
       std::vector<planfmt::StepModel> body = emit_region(*node.bodies[i]);
       program_.bodies[index - 1] = std::move(body);
     }
@@ -225,7 +228,7 @@ class ProgramEmitter {
       const uint64_t size = bytes->size();
       return add_storage({StorageKind::kWeights, plan_.weights.add(std::move(bytes)), 0, size});
     }
-    const uint64_t size = box_.bytes_at_most(base);
+    const uint64_t size = box_.bytes_at_most(*graph_, base);
     if (const int64_t binding = binding_of(base); binding >= 0) {
       return add_storage({StorageKind::kBinding, static_cast<uint32_t>(binding), 0, size});
     }
@@ -270,6 +273,7 @@ class ProgramEmitter {
   const Box& box_;
   ExpressionTable& expressions_;
   PlanModel& plan_;
+  std::map<int32_t, uint32_t>& region_of_;
   ProgramModel program_;
   const std::vector<PlannedStep>* steps_ = nullptr;
   const std::vector<uint32_t>* kernels_ = nullptr;
@@ -303,6 +307,7 @@ PlanEmitter::PlanEmitter(const Graph& graph, const BuildOptions& options) : grap
     if (is_proven) continue;
     plan_.guards.push_back(
         {guard.equal, expressions_.add(guard.left), expressions_.add(guard.right), guard.layer, guard.reason});
+    branch_of_guard_.push_back(guard.branch);
   }
   for (const Profile& profile : options.profiles) add_profile(profile);
 }
@@ -343,7 +348,7 @@ ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::v
     if (is_new) plan_.kernels.push_back({kernel.name, kernel.revision});
     kernels.push_back(entry->second);
   }
-  ProgramEmitter emitter(graph_, box, &expressions_, &plan_);
+  ProgramEmitter emitter(graph_, box, &expressions_, &plan_, &region_of_);
   ProgramModel program = emitter.emit(steps, kernels);
   program.profile = static_cast<uint32_t>(index);
 
@@ -357,6 +362,12 @@ ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::v
 }
 
 PlanModel PlanEmitter::take() {
+  // Regions are numbered alike in every program.
+  for (size_t i = 0; i < plan_.guards.size(); ++i) {
+    if (const auto region = region_of_.find(branch_of_guard_[i]); region != region_of_.end()) {
+      plan_.guards[i].region = region->second;
+    }
+  }
   std::vector<int64_t> index_of;
   plan_.expressions = expressions_.to_models(graph_.expr_pool()->symbols(), &plan_.symbols, &index_of);
   for (planfmt::ProgramModel& program : plan_.programs) {

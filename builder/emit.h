@@ -42,6 +42,8 @@ class PlanEmitter {
   const ir::Graph& graph_;
   planfmt::PlanModel plan_;
   ExpressionTable expressions_;
+  std::vector<int32_t> branch_of_guard_;
+  std::map<int32_t, uint32_t> region_of_;                         // of bodies, by the number of their graph
   std::map<std::pair<std::string, uint32_t>, uint32_t> kernels_;  // by name and revision
 };
 

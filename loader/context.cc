@@ -220,6 +220,7 @@ Status pw_context::take_results(uint32_t step) {
 
 Status pw_context::run_body(uint32_t step, uint32_t body) {
   const planfmt::StepList& steps = schedule_.steps();
+  PW_RETURN_IF_ERROR(shapes_.check_region(steps[step].regions()->Get(body)));
   const uint32_t end = steps.body_end(step, body);
   for (uint32_t i = steps.body_begin(step, body); i < end; i = steps.end(i)) PW_RETURN_IF_ERROR(run_step(i));
   return kOkStatus;
@@ -238,6 +239,7 @@ Status pw_context::run_loop(uint32_t step) {
 }
 
 Status pw_context::run_step(uint32_t step) {
+  if (schedule_.is_left_out(step)) return schedule_.place_again(step, shapes_, memory_);
   Status status = kOkStatus;
   switch (schedule_.steps().bodies(step)) {
     case 0:

@@ -68,11 +68,24 @@ Status Schedule::place(const planfmt::ShapeValues& shapes, planfmt::Stage stage,
       std::lower_bound(by_stage_.begin(), by_stage_.end(), stage,
                        [&](uint32_t step, planfmt::Stage wanted) { return stages_[step] < wanted; });
   for (; first != by_stage_.end() && stages_[*first] == stage; ++first) {
-    const plan::Step& step = (*list_)[*first];
-    const Status status = place_step(step, shapes.values(), memory, &steps_[*first]);
-    if (!status.ok()) return error_context(status, "layer %s cannot run at these shapes: ", step.name()->c_str());
+    const Status status = place_again(*first, shapes, memory);
+    steps_[*first].left_out = !status.ok();
+    if (!status.ok() && !is_in_branch(*first)) return status;
   }
   return kOkStatus;
+}
+
+Status Schedule::place_again(size_t step, const planfmt::ShapeValues& shapes, const ContextMemory& memory) {
+  const plan::Step& planned = (*list_)[static_cast<uint32_t>(step)];
+  const Status status = place_step(planned, shapes.values(), memory, &steps_[step]);
+  if (status.ok()) return kOkStatus;
+  return error_context(status, "layer %s cannot run at these shapes: ", planned.name()->c_str());
+}
+
+bool Schedule::is_in_branch(uint32_t step) const {
+  uint32_t owner = list_->nesting(step).owner;
+  while (owner != planfmt::kNoStep && list_->bodies(owner) < 2) owner = list_->nesting(owner).owner;
+  return owner != planfmt::kNoStep;
 }
 
 Status Schedule::place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory, Step* entry) {

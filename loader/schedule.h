@@ -22,8 +22,12 @@ class Schedule {
   Status prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages);
 
   // Fills in every step that can be at this stage and no earlier, having checked that its kernel may run it: kCorrupt,
-  // kInvalid, naming the layer; then the schedule must not be run.
+  // kInvalid, naming the layer; then the schedule must not be run. A step of a branch of an If, which may not be taken,
+  // is left out instead.
   Status place(const planfmt::ShapeValues& shapes, planfmt::Stage stage, const ContextMemory& memory);
+  // Whether a step was left out; place_again() says why.
+  bool is_left_out(size_t step) const { return steps_[step].left_out; }
+  Status place_again(size_t step, const planfmt::ShapeValues& shapes, const ContextMemory& memory);
 
   // Points what reads or writes bindings to the caller's buffers, one for each binding of the plan. Again after a
   // place().
@@ -58,11 +62,13 @@ class Schedule {
   struct Step {
     Status (*run)(const KernelArgs& args);
     bool empty;           // has no elements to compute
+    bool left_out;        // cannot run at these shapes
     uint32_t first_view;  // its operands' in views_
     uint32_t first_scalar;
     KernelArgs args;
   };
 
+  bool is_in_branch(uint32_t step) const;
   Status place_step(const plan::Step& step, const int64_t* values, const ContextMemory& memory, Step* entry);
   void point(const planfmt::OperandFacts& facts, const ContextMemory& memory, uint32_t view);
   void find_bound(const plan::Step& step, uint32_t first_view);

@@ -40,7 +40,7 @@ Offset<plan::Guard> encode(FlatBufferBuilder& builder, const GuardModel& guard) 
   const auto layer = builder.CreateString(guard.layer);
   const auto reason = builder.CreateString(guard.reason);
   return plan::CreateGuard(builder, guard.equal ? plan::GuardKind::Equal : plan::GuardKind::AtMost, guard.left,
-                           guard.right, layer, reason);
+                           guard.right, layer, reason, guard.region);
 }
 
 Offset<plan::Binding> encode(FlatBufferBuilder& builder, const BindingModel& binding) {

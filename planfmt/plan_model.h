@@ -32,6 +32,7 @@ struct GuardModel {
   bool equal = true;
   uint32_t left = 0, right = 0;
   std::string layer, reason;
+  uint32_t region = 0;  // of the body that needs it; 0: whatever runs
 };
 
 struct BindingModel {

@@ -36,6 +36,14 @@ bool apply(plan::ExprOp op, int64_t a, int64_t b, int64_t* result) {
   return false;
 }
 
+Status refuse(const plan::Guard& guard, int64_t left, int64_t right) {
+  const bool has_reason = guard.reason() != nullptr && guard.reason()->size() > 0;
+  return error(StatusCode::kInvalid, "layer %s cannot run at these shapes: it needs %lld %s %lld%s%s",
+               guard.layer()->c_str(), printable(left),
+               guard.kind() == plan::GuardKind::Equal ? "to equal" : "to be at most", printable(right),
+               has_reason ? ": " : "", has_reason ? guard.reason()->c_str() : "");
+}
+
 }  // namespace
 
 uint32_t input_count(const plan::Plan& plan) {
@@ -48,6 +56,8 @@ Status ShapeValues::prepare(const plan::Plan& plan, const plan::Program& program
   plan_ = &plan;
   PW_RETURN_IF_ERROR(stages_.prepare(plan, program));
   PW_RETURN_IF_ERROR(symbols_.allocate(plan.symbols()->size()));
+  PW_RETURN_IF_ERROR(is_broken_.allocate(plan.guards()->size()));
+  broken_count_ = 0;
   return values_.allocate(plan.expressions()->size());
 }
 
@@ -96,16 +106,24 @@ Status ShapeValues::check_inputs(const Shape* inputs) const {
   return kOkStatus;
 }
 
-Status ShapeValues::check_guards(Stage stage) const {
+Status ShapeValues::check_guards(Stage stage) {
   for (const uint32_t i : stages_.guards_at(stage)) {
     const plan::Guard& guard = *plan_->guards()->Get(i);
     const int64_t left = values_[guard.left()], right = values_[guard.right()];
-    const bool equal = guard.kind() == plan::GuardKind::Equal;
-    if (equal ? left == right : left <= right) continue;
-    const bool has_reason = guard.reason() != nullptr && guard.reason()->size() > 0;
-    return error(StatusCode::kInvalid, "layer %s cannot run at these shapes: it needs %lld %s %lld%s%s",
-                 guard.layer()->c_str(), printable(left), equal ? "to equal" : "to be at most", printable(right),
-                 has_reason ? ": " : "", has_reason ? guard.reason()->c_str() : "");
+    const bool holds = guard.kind() == plan::GuardKind::Equal ? left == right : left <= right;
+    if (!holds && !stages_.is_early(i)) return refuse(guard, left, right);
+    broken_count_ = broken_count_ + (holds ? 0 : 1) - (is_broken_[i] ? 1 : 0);
+    is_broken_[i] = !holds;
+  }
+  return kOkStatus;
+}
+
+Status ShapeValues::check_region(uint32_t region) const {
+  if (broken_count_ == 0) return kOkStatus;
+  for (uint32_t i = 0; i < is_broken_.size(); ++i) {
+    const plan::Guard& guard = *plan_->guards()->Get(i);
+    if (!is_broken_[i] || guard.region() != region) continue;
+    return refuse(guard, values_[guard.left()], values_[guard.right()]);
   }
   return kOkStatus;
 }

@@ -34,20 +34,24 @@ class ShapeValues {
   void set_symbol(uint32_t symbol, int64_t value) { symbols_[symbol] = value; }
   int64_t symbol(uint32_t symbol) const { return symbols_[symbol]; }
 
-  // Evaluates the expressions of a stage and checks that its guards hold. kInvalid, naming the guard's layer, with both
-  // values.
+  // Evaluates the expressions of a stage and checks that its guards hold, those aside that only a body needs which may
+  // not run. kInvalid, naming the guard's layer, with both values.
   Status evaluate(Stage stage);
+  // Before a body runs: that the guards hold which it needs. Errors as evaluate().
+  Status check_region(uint32_t region) const;
 
   // The value of each expression; of a stage not evaluated yet: anything.
   const int64_t* values() const { return values_.data(); }
 
  private:
   Status check_inputs(const Shape* inputs) const;
-  Status check_guards(Stage stage) const;
+  Status check_guards(Stage stage);
 
   const plan::Plan* plan_ = nullptr;
   Stages stages_;
   Array<int64_t> symbols_, values_;
+  Array<bool> is_broken_;  // by guard: does not hold, which only its region must know
+  uint32_t broken_count_ = 0;
 };
 
 }  // namespace planwright::planfmt

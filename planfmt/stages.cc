@@ -40,8 +40,36 @@ Status Stages::prepare(const plan::Plan& plan, const plan::Program& program) {
     const plan::Guard& guard = *plan.guards()->Get(i);
     guards_[i] = std::max(expressions_[guard.left()], expressions_[guard.right()]);
   }
+  PW_RETURN_IF_ERROR(find_early());
   PW_RETURN_IF_ERROR(sort(expressions_, &expressions_by_stage_));
   return sort(guards_, &guards_by_stage_);
+}
+
+Status Stages::find_early() {
+  // Of each region: the steps of its bodies.
+  struct Span {
+    uint32_t begin, end;
+  };
+  Array<Span> spans;
+  PW_RETURN_IF_ERROR(spans.allocate(program_->regions()->size()));
+  for (uint32_t step = 0; step < steps_.size(); ++step) {
+    for (uint32_t body = 0; body < steps_.bodies(step); ++body) {
+      spans[steps_[step].regions()->Get(body)] = {steps_.body_begin(step, body), steps_.body_end(step, body)};
+    }
+  }
+  PW_RETURN_IF_ERROR(is_early_.allocate(guards_.size()));
+  for (uint32_t i = 0; i < guards_.size(); ++i) {
+    const plan::Guard& guard = *plan_->guards()->Get(i);
+    if (guard.region() >= spans.size()) {
+      return error(StatusCode::kCorrupt, "a guard of layer %s is of region %u, which is not there",
+                   guard.layer()->c_str(), guard.region());
+    }
+    const Span& span = spans[guard.region()];
+    const bool is_of_a_step_in_it =
+        guards_[i] > kValuesStage && step_of(guards_[i]) >= span.begin && step_of(guards_[i]) < span.end;
+    is_early_[i] = guard.region() != 0 && !is_of_a_step_in_it;
+  }
+  return kOkStatus;
 }
 
 Status Stages::sort(const Array<Stage>& stages, Array<uint32_t>* by_stage) {

@@ -25,7 +25,7 @@ struct IndexRange {
 // The stages of one program's plan. Needs a plan that verify_shapes() passed and results that verify_program() passed.
 class Stages {
  public:
-  // kResource.
+  // kCorrupt where a guard names a body that is not there; kResource.
   Status prepare(const plan::Plan& plan, const plan::Program& program);
 
   const StepList& steps() const { return steps_; }
@@ -38,8 +38,11 @@ class Stages {
   // What becomes known at a stage, and not before.
   IndexRange expressions_at(Stage stage) const { return at(expressions_by_stage_, expressions_, stage); }
   IndexRange guards_at(Stage stage) const { return at(guards_by_stage_, guards_, stage); }
+  // Whether a guard is known before it is known whether the body that needs it runs.
+  bool is_early(uint32_t guard) const { return is_early_[guard]; }
 
  private:
+  Status find_early();
   static Status sort(const Array<Stage>& stages, Array<uint32_t>* by_stage);
   static IndexRange at(const Array<uint32_t>& by_stage, const Array<Stage>& stages, Stage stage);
   Stage latest(const flatbuffers::Vector<uint32_t>& list) const;
@@ -49,6 +52,7 @@ class Stages {
   const plan::Program* program_ = nullptr;
   StepList steps_;
   Array<Stage> expressions_, guards_;
+  Array<bool> is_early_;
   Array<uint32_t> expressions_by_stage_, guards_by_stage_;
 };
 

@@ -119,6 +119,8 @@ struct Guard {
   Dim left, right;
   std::string layer;   // the user's layer that needs it
   std::string reason;  // "Add joins axis 2"
+  // The number() of the body of an If that needs it; -1: needed however branches go. Of guards that build() collected.
+  int32_t branch = -1;
 };
 
 class Graph {

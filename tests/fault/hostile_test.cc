@@ -90,6 +90,8 @@ const Row kRows[] = {
      }},
     {"GuardOfNoExpression", PW_CORRUPT, "guard 0",
      [](PlanModel& p) { p.guards.push_back({true, 0, 1u << 30, "norm", ""}); }},
+    {"GuardOfNoRegion", PW_CORRUPT, "region 7, which is not there",
+     [](PlanModel& p) { p.guards.push_back({true, add_constant(p, 1), add_constant(p, 1), "norm", "", 7}); }},
     {"GuardFailsAtOpt", PW_CORRUPT, "layer norm",
      [](PlanModel& p) { p.guards.push_back({true, add_constant(p, 1), add_constant(p, 2), "norm", ""}); }},
 

@@ -113,6 +113,23 @@ TEST(Build, EqualWeightsAreStoredOnce) {
   }
 }
 
+// Such a profile was taken, and its least shapes were refused when they were set.
+TEST(Build, AMinTooSmallForALayerIsRefusedWithTheLeastThatFits) {
+  GraphBuilder b;
+  const Dim h = b.symbol("h", 1, 64, 0, 2);
+  b.graph.guards.push_back({false, 3, h + 1, "window", "the window must fit its padded input"});
+  b.output(b.relu("window", b.input("x", {1, 3, h, 16})));
+  const BuildOptions options = untimed_options(b.graph);
+  try {
+    build(std::move(b.graph), options);
+    ADD_FAILURE() << "it was built";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kInvalid);
+    EXPECT_THAT(error.what(), HasSubstr("min shapes do not fit layer window: the window must fit its padded input"));
+    EXPECT_THAT(error.what(), HasSubstr("input x needs at least 2 at axis 2: raise it with --minShapes"));
+  }
+}
+
 TEST(Build, TheArenaHoldsTheProfilesLargestShapes) {
   uint64_t arena[2];
   for (const int64_t max : {32, 64}) {

@@ -58,6 +58,44 @@ TEST(ControlEngine, ABranchMayGiveBackConstantsAndOneValueTwice) {
       8);
 }
 
+// The guards of a branch were checked, and its steps placed, whether it was taken or not.
+TEST(ControlEngine, AShapeThatABranchCannotRunIsRefusedOnlyWhereItIsTaken) {
+  GraphBuilder b;
+  const Dim n = b.symbol("n", 1, 8);
+  const ValueId x = b.input("x", {n});
+  const Values made = add_if(
+      b, "if", is_positive(b, "positive", x), {x},
+      [n](GraphBuilder& body, const Values& in) {
+        body.graph.guards.push_back({false, 2, n, "cut", "two are cut off"});
+        const ir::Shape rest{n - 2}, whole{n};
+        ir::Node& cut = body.node(OpKind::kSlice, "cut", {in[0]}, SliceParams{}, &rest);
+        cut.scalars = {2, 1};
+        ir::Node& pad = body.node(OpKind::kPad, "pad", {cut.outputs[0]}, PadParams{}, &whole);
+        pad.scalars = {2, 0};
+        return Values{pad.outputs[0]};
+      },
+      [](GraphBuilder& body, const Values& in) { return Values{body.unary(PwOp::kNeg, "negative", in[0])}; });
+  b.output(made[0]);
+  const BuildOptions options = planwright::testing::untimed_options(b.graph);
+  const planwright::testing::BuiltEngine engine(build(std::move(b.graph), options).plan);
+  const auto run = [&](const std::vector<float>& elements) {
+    ir::Tensor tensor{DType::kF32, {static_cast<int64_t>(elements.size())}, ir::Bytes(elements.size() * sizeof(float))};
+    std::memcpy(tensor.data.data(), elements.data(), tensor.data.size());
+    return planwright::testing::elements_of<float>(engine.run({tensor}).at(0));
+  };
+  EXPECT_EQ(run({1, 2, 3}), (std::vector<float>{0, 0, 3}));
+  EXPECT_EQ(run({-1, -2, -3}), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(run({-5}), (std::vector<float>{5}));
+  try {
+    run({5});
+    ADD_FAILURE() << "it ran";
+  } catch (const pw::Failure& failure) {
+    EXPECT_EQ(failure.status(), PW_INVALID);
+    EXPECT_NE(std::string(failure.what()).find("layer cut cannot run at these shapes"), std::string::npos)
+        << failure.what();
+  }
+}
+
 // h = tanh(h * w + x[i]), every h stacked.
 TEST(ControlEngine, ALoopCarriesStatesSlicesAndStacks) {
   expect_engine_matches([](GraphBuilder& b) {
