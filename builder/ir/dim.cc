@@ -37,11 +37,11 @@ const ExprNode* as_quotient(const Term& term) {
 Dim floor_div_constant(ExprPool::Impl& pool, const Poly& a, int64_t b) {
   // a = b * quotient + rest, the coefficients of rest in [0, b).
   Poly quotient{{}, floor_quotient(a.constant, b)};
-  Poly rest{{}, a.constant - b * quotient.constant};
+  Poly rest{{}, floor_remainder(a.constant, b)};
   int64_t divisor = b;
   for (const Term& term : a.terms) {
     const int64_t whole = floor_quotient(term.coefficient, b);
-    const int64_t part = term.coefficient - b * whole;
+    const int64_t part = floor_remainder(term.coefficient, b);
     add_scaled(&quotient, monomial({whole, term.atoms}), 1);
     add_scaled(&rest, monomial({part, term.atoms}), 1);
     divisor = std::gcd(divisor, part);
@@ -65,7 +65,7 @@ Dim floor_div_constant(ExprPool::Impl& pool, const Poly& a, int64_t b) {
 
   const Interval range = range_of(rest);
   if (floor_quotient(range.min, b) == floor_quotient(range.max, b)) {
-    quotient.constant += floor_quotient(range.min, b);
+    add_scaled(&quotient, Poly{{}, floor_quotient(range.min, b)}, 1);
     return pool.of(std::move(quotient));
   }
   return pool.of(std::move(quotient)) + pool.atom(ExprOp::kFloorDiv, pool.of(std::move(rest)), b);

@@ -164,7 +164,7 @@ class Ranges {
       if (!atom.b.is_constant()) return kNoMin;
       const int64_t divisor = atom.b.constant();
       Poly replacement = poly_of(atom.a);
-      if (positive) replacement.constant -= divisor - 1;
+      if (positive) add_scaled(&replacement, Poly{{}, 1 - divisor}, 1);
       const int64_t scaled = with(replacement, divisor);
       return unbounded(scaled) ? scaled : -floor_quotient(-scaled, divisor);
     }

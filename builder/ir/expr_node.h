@@ -68,6 +68,8 @@ Interval range_of(const Poly& poly);
 
 // Rounds towards minus infinity; b > 0.
 constexpr int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+// What that leaves, in [0, b); not by a product, which INT64_MIN's quotient overflows.
+constexpr int64_t floor_remainder(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 }  // namespace planwright::ir
 

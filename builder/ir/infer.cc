@@ -419,6 +419,15 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes, const std::string& laye
   return out;
 }
 
+bool may_broadcast(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  const size_t shift = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (proven_different(from[i], Dim(1)) && proven_different(from[i], to[i + shift])) return false;
+  }
+  return true;
+}
+
 std::vector<std::optional<Shape>> infer_dims(const Graph& graph, const Node& node, std::vector<Guard>* guards) {
   Dims dims = Inference(graph, node, guards).run();
   dims.resize(node.outputs.size(), dims.empty() ? std::nullopt : dims.front());

@@ -14,6 +14,10 @@ namespace planwright::ir {
 // guard of `layer`. Throws Error(kInvalid) where they are proven different. `guards` receives the guards.
 Shape broadcast_shapes(const std::vector<Shape>& shapes, const std::string& layer, std::vector<Guard>* guards);
 
+// Whether a tensor may be spread to `to`: a dim can turn out to be 1, or as long as the other, at each shape that the
+// guards let through.
+bool may_broadcast(const Shape& from, const Shape& to);
+
 // What the operator makes of its inputs: dims of each output, std::nullopt for one that the attributes leave open
 // (Conv, ConvTranspose, Pool, Resize, Reshape, Expand, Tile, Slice, Pad, Fill, Range, TopK, OneHot: the node's own
 // outputs say). Throws Error(kInvalid), naming node.name, when the inputs cannot be right (rank, channels, axes).

@@ -211,21 +211,11 @@ Complaint dims_match(const Context& context, const Node& node) {
   return "";
 }
 
-// Whether it may: a dim can turn out to be 1, or as long as the other, at each shape that the guards let through.
-bool broadcasts(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  const size_t shift = to.size() - from.size();
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (proven_different(from[i], Dim(1)) && proven_different(from[i], to[i + shift])) return false;
-  }
-  return true;
-}
-
 Complaint operands_broadcast(const Context& context, const Node& node) {
   if (node.program.empty()) return "";
   const Shape& out = context.graph.value(node.outputs[0]).dims;
   for (size_t i = static_cast<size_t>(node.core_inputs); i < node.inputs.size(); ++i) {
-    if (!broadcasts(context.graph.value(node.inputs[i]).dims, out)) {
+    if (!may_broadcast(context.graph.value(node.inputs[i]).dims, out)) {
       return fmt::format("{} does not broadcast to {}", text_of(context.graph, node.inputs[i]), to_string(out));
     }
   }
@@ -264,7 +254,7 @@ Complaint reshape_keeps_elements(const Context& context, const Node& node) {
 
 Complaint expand_broadcasts(const Context& context, const Node& node) {
   const Shape &in = context.graph.value(node.inputs[0]).dims, &out = context.graph.value(node.outputs[0]).dims;
-  return broadcasts(in, out) ? "" : fmt::format("{} does not broadcast to {}", to_string(in), to_string(out));
+  return may_broadcast(in, out) ? "" : fmt::format("{} does not broadcast to {}", to_string(in), to_string(out));
 }
 
 Complaint rank_stays(const Context& context, const Node& node) {

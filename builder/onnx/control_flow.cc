@@ -10,6 +10,7 @@
 #include "builder/onnx/graph_check.h"
 #include "builder/onnx/graph_importer.h"
 #include "builder/onnx/loop_parts.h"
+#include "builder/onnx/shape_check.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -112,7 +113,8 @@ ValueId placed_stack(Emitter& emitter, ValueId stack, const LoopParts::Stacked& 
     reverse.results[0].dims = dims;
     stack = emitter.emit_one(std::move(reverse));
   }
-  const int rank = emitter.rank(stack), axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
+  const int rank = emitter.rank(stack);
+  const int64_t axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
   if (axis < 0 || axis >= rank) {
     throw Error(StatusCode::kInvalid,
                 fmt::format("{}: scan output axis {} is not in [{}, {})", emitter.layer(), wanted.axis, -rank, rank));
@@ -527,6 +529,7 @@ void GraphImporter::add_loop(const onnx::NodeProto& node, Scope& scope, const Lo
     }
     Shape dims = slice.dims;
     dims.insert(dims.begin(), *parts.trip_count);
+    check_shape(dims, layer);
     made.push_back(slice.id);
     wanted.push_back(i);
     outputs.push_back(graph.add_value(layer + ":part", slice.dtype, dims).id);

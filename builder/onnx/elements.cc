@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "schemas/types/minifloat.h"
 
@@ -16,20 +17,23 @@ ir::Bytes bytes_of(T value) {
   return bytes;
 }
 
+// Integers of floats saturate.
+template <typename To, typename T>
+To converted(T element) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<T>) {
+    return saturated(static_cast<double>(element));
+  } else {
+    return static_cast<To>(element);
+  }
+}
+
 template <typename T, typename To>
 void read_as(const ir::Bytes& bytes, std::vector<To>& out) {
   for (size_t offset = 0; offset + sizeof(T) <= bytes.size(); offset += sizeof(T)) {
     T element;
     std::memcpy(&element, bytes.data() + offset, sizeof(T));
-    out.push_back(static_cast<To>(element));
+    out.push_back(converted<To>(element));
   }
-}
-
-int64_t saturate(double value) {
-  if (std::isnan(value)) return 0;
-  if (value >= 0x1p63) return std::numeric_limits<int64_t>::max();
-  if (value < -0x1p63) return std::numeric_limits<int64_t>::min();
-  return static_cast<int64_t>(value);
 }
 
 template <typename To>
@@ -54,19 +58,26 @@ std::vector<To> read(const ir::Value& constant) {
       std::vector<uint16_t> bits;
       read_as<uint16_t>(bytes, bits);
       for (const uint16_t half : bits) {
-        out.push_back(static_cast<To>(constant.dtype == DType::kF16 ? float_of_f16(half) : float_of_bf16(half)));
+        out.push_back(converted<To>(constant.dtype == DType::kF16 ? float_of_f16(half) : float_of_bf16(half)));
       }
       break;
     }
     default:
       for (const std::byte byte : bytes) {
-        out.push_back(static_cast<To>(value_of_byte(constant.dtype, std::to_integer<uint8_t>(byte))));
+        out.push_back(converted<To>(value_of_byte(constant.dtype, std::to_integer<uint8_t>(byte))));
       }
   }
   return out;
 }
 
 }  // namespace
+
+int64_t saturated(double value) {
+  if (std::isnan(value)) return 0;
+  if (value >= 0x1p63) return std::numeric_limits<int64_t>::max();
+  if (value < -0x1p63) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
 
 ir::Bytes element_bytes(DType dtype, double value) {
   switch (dtype) {
@@ -77,7 +88,7 @@ ir::Bytes element_bytes(DType dtype, double value) {
     case DType::kBool: return bytes_of(static_cast<uint8_t>(value != 0));
     default:
       if (is_minifloat(dtype)) return bytes_of(minifloat_of_float(dtype, static_cast<float>(value)));
-      return element_bytes_int(dtype, saturate(value));
+      return element_bytes_int(dtype, saturated(value));
   }
 }
 

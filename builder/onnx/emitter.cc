@@ -10,6 +10,7 @@
 #include "builder/ir/infer.h"
 #include "builder/ir/interpret.h"
 #include "builder/onnx/elements.h"
+#include "builder/onnx/shape_check.h"
 #include "schemas/types/error.h"
 
 namespace planwright::builder::importer {
@@ -63,15 +64,10 @@ std::vector<ValueId> Emitter::add(Operation& operation) {
     const Result& result = operation.results[i];
     output.dtype = result.dtype ? *result.dtype : types[i].value();
     output.dims = result.dims ? *result.dims : dims[i].value();
-    check_rank(output.dims.size());
+    check_shape(output.dims, layer_);
   }
   fold(node.id);
   return outputs;
-}
-
-void Emitter::check_rank(size_t rank) const {
-  if (rank <= kMaxRank) return;
-  throw Error(StatusCode::kUnsupported, fmt::format("a tensor of {} axes; the most is {}", rank, kMaxRank));
 }
 
 bool Emitter::fold(ir::NodeId id) {
@@ -127,6 +123,7 @@ bool Emitter::fold(ir::NodeId id) {
 // ---- Constants
 
 ValueId Emitter::constant(DType dtype, const std::vector<int64_t>& dims, ir::Bytes data) {
+  check_shape(Shape(dims.begin(), dims.end()), layer_);
   ir::Value& value = graph_.add_constant(prefix_, dtype, dims, std::move(data));
   attach_elements(value);
   return value.id;
@@ -141,6 +138,7 @@ ValueId Emitter::ints(const std::vector<int64_t>& values) {
 }
 
 ValueId Emitter::shape_values(DType dtype, Shape dims, Shape elements) {
+  check_shape(dims, layer_);
   if (const auto values = constant_dims(elements)) {
     ir::Bytes data;
     for (const int64_t element : *values) {
@@ -221,7 +219,7 @@ ValueId Emitter::widened(ValueId x) {
 
 ValueId Emitter::reshape(ValueId x, Shape to) {
   if (dims(x) == to) return x;
-  check_rank(to.size());
+  check_shape(to, layer_);
   guard_equal(ir::product(dims(x)), ir::product(to), "a reshape keeps the number of elements");
   if (value(x).is_constant() && constant_dims(to)) {  // the same bytes, however large
     ir::Value& result = graph_.add_value(prefix_, dtype(x), std::move(to));
@@ -249,6 +247,10 @@ ValueId Emitter::unsqueeze(ValueId x, int axis) {
 }
 
 ValueId Emitter::transpose(ValueId x, const std::vector<int>& perm) {
+  if (perm.size() != dims(x).size()) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: an order of {} axes for a tensor {}", layer_, perm.size(), ir::to_string(dims(x))));
+  }
   TransposeParams params;
   bool moves = false;
   for (size_t i = 0; i < perm.size(); ++i) {
@@ -259,6 +261,7 @@ ValueId Emitter::transpose(ValueId x, const std::vector<int>& perm) {
 }
 
 ValueId Emitter::swap_last_axes(ValueId x) {
+  if (rank(x) < 2) throw Error(StatusCode::kInvalid, fmt::format("{}: an operand is no matrix", layer_));
   std::vector<int> perm(static_cast<size_t>(rank(x)));
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
@@ -266,7 +269,12 @@ ValueId Emitter::swap_last_axes(ValueId x) {
 }
 
 ValueId Emitter::expand(ValueId x, Shape to) {
-  if (dims(x) == to) return x;
+  const Shape& from = dims(x);
+  if (from == to) return x;
+  if (!ir::may_broadcast(from, to)) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: {} does not broadcast to {}", layer_, ir::to_string(from), ir::to_string(to)));
+  }
   Operation operation{OpKind::kExpand, NoParams{}, {x}};
   operation.results[0].dims = std::move(to);
   return emit_one(std::move(operation));

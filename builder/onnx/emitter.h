@@ -106,7 +106,6 @@ class Emitter {
   std::vector<ValueId> add(Operation& operation);
   Shape add_result_symbols(ValueId x, int64_t min, int64_t max, std::optional<Dim> bound);
   ir::Node& add_producer(OpKind kind, ir::Params params, std::vector<ValueId> inputs, ValueId output);
-  void check_rank(size_t rank) const;
   bool fold(ir::NodeId node);
 
   ir::Graph& graph_;

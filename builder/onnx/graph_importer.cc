@@ -156,6 +156,13 @@ void GraphImporter::refuse(const onnx::NodeProto& node, const Scope& scope, cons
   unsupported_.push_back(std::move(entry));
 }
 
+void GraphImporter::count_import(const std::string& layer) {
+  if (++imported_ <= kMaxNodes) return;
+  throw Error(StatusCode::kUnsupported,
+              fmt::format("{}: the model has more than {} nodes once its functions and loops are written out", layer,
+                          kMaxNodes));
+}
+
 std::optional<std::vector<ValueId>> GraphImporter::find_inputs(const onnx::NodeProto& node, Scope& scope) {
   std::vector<ValueId> inputs;
   bool known = true;
@@ -191,6 +198,7 @@ std::optional<std::vector<ValueId>> GraphImporter::find_inputs(const onnx::NodeP
 }
 
 void GraphImporter::judge_by_name(const onnx::NodeProto& node, const Scope& scope) {
+  count_import(name_of_node(node));  // its functions may double with every level, as those that are imported
   const int64_t opset = opset_of(scope, node.domain());
   const auto function = functions_.find(qualified(node.domain(), node.op_type()));
   if (function == functions_.end() && !is_supported_operator(node, opset)) {
@@ -212,11 +220,7 @@ void GraphImporter::judge_by_name(const onnx::NodeProto& node, const Scope& scop
 }
 
 void GraphImporter::import_node(const onnx::NodeProto& node, Scope& scope) {
-  if (++imported_ > kMaxNodes) {
-    throw Error(StatusCode::kUnsupported,
-                fmt::format("{}: the model has more than {} nodes once its functions and loops are written out",
-                            name_of_node(node), kMaxNodes));
-  }
+  count_import(name_of_node(node));
   const size_t refused = unsupported_.size();
   const std::optional<std::vector<ValueId>> inputs = find_inputs(node, scope);
   if (inputs) {

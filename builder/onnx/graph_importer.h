@@ -56,6 +56,8 @@ class GraphImporter {
   void add_outputs(Scope& scope);
   void check_output(const TensorDecl& declared, const ir::Value& value);
 
+  // Throws Error(kUnsupported) where a model that is small as it is written becomes too large as it is written out.
+  void count_import(const std::string& layer);
   void import_node(const onnx::NodeProto& node, Scope& scope);
   // Nothing where one of them cannot be known, because what makes it is refused; or refuses the node for it.
   std::optional<std::vector<ValueId>> find_inputs(const onnx::NodeProto& node, Scope& scope);

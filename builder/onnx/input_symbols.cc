@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "builder/onnx/elements.h"
+#include "builder/onnx/shape_check.h"
 #include "schemas/types/error.h"
 
 namespace planwright::builder::importer {
@@ -37,6 +38,7 @@ class InputBuilder {
     ir::Shape dims;
     const size_t rank = rank_of(decl);
     for (size_t axis = 0; axis < rank; ++axis) dims.push_back(dim(decl, index, axis));
+    check_shape(dims, fmt::format("input '{}'", decl.name));
     ir::Value& value = graph_.add_value(decl.name, decl.dtype, std::move(dims));
     graph_.inputs.push_back(value.id);
     inputs.values.push_back(value.id);

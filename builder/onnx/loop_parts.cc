@@ -137,8 +137,8 @@ LoopParts read_scan(const onnx::NodeProto& node, Emitter& emitter, const std::ve
   const auto output_axes = one_each(node, emitter, "scan_output_axes", stacked);
   const auto output_directions = one_each(node, emitter, "scan_output_directions", stacked);
   for (size_t i = 0; i < stacked; ++i) {
-    parts.stacked.push_back({body.output(static_cast<int>(states) + static_cast<int>(i)).name(),
-                             static_cast<int>(output_axes[i]), output_directions[i] != 0});
+    parts.stacked.push_back({body.output(static_cast<int>(states) + static_cast<int>(i)).name(), output_axes[i],
+                             output_directions[i] != 0});
   }
   return parts;
 }

@@ -37,7 +37,7 @@ struct LoopParts {
   // What iterations make slices of, along `axis`.
   struct Stacked {
     std::string out;
-    int axis;
+    int64_t axis;
     bool backwards;
   };
   std::vector<Stacked> stacked;

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "builder/onnx/elements.h"
 #include "schemas/types/minifloat.h"
 
 namespace planwright::builder::importer {
@@ -29,7 +30,7 @@ Reg ProgramBuilder::load(DType dtype) {
 Reg ProgramBuilder::load_as(DType dtype, PwClass type) { return convert(load(dtype), type); }
 
 Reg ProgramBuilder::constant(PwClass type, double value) {
-  if (!is_float_class(type)) return constant_int(type, static_cast<int64_t>(value));
+  if (!is_float_class(type)) return constant_int(type, saturated(value));
   PwInstr instruction;
   instruction.op = PwOp::kConst;
   instruction.type = type;

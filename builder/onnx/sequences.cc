@@ -109,7 +109,7 @@ class Sequences {
                                 "the lengths, or make the axis static",
                                 ir::to_string(whole)));
     }
-    const int64_t count = (whole.constant() + each - 1) / each;
+    const int64_t count = whole.constant() / each + (whole.constant() % each == 0 ? 0 : 1);
     if (count > kMaxLength) throw Refusal(emitter_.layer(), fmt::format("a sequence of {} tensors", count));
     Shape parts(static_cast<size_t>(count), Dim(each));
     if (count > 0) parts.back() = whole.constant() - (count - 1) * each;
@@ -207,6 +207,7 @@ void GraphImporter::map_sequence(const onnx::NodeProto& node, Scope& scope, cons
   for (int i = 0; i < node.output_size(); ++i) names.push_back(body.output(i).name());
   std::vector<std::vector<ValueId>> results(names.size());
   for (size_t at = 0; at < length; ++at) {
+    count_import(layer);  // a body of no nodes costs its part too
     Scope inner = inner_scope(body, node, scope, fmt::format("{}/{}", layer, at), scope.graph);
     for (size_t i = 0; i < inputs.size(); ++i) {
       ValueId value = inputs[i];

@@ -12,9 +12,13 @@ namespace {
 using Known = std::optional<KnownTensor>;
 using Operands = std::vector<KnownTensor>;
 
+// Of constant dims; one more than a known tensor has where there are more.
 int64_t count_of(const Shape& dims) {
   int64_t count = 1;
-  for (const Dim& dim : dims) count *= dim.constant();
+  for (const Dim& dim : dims) {
+    if (dim == Dim(0)) return 0;
+    count = std::min(count * std::min(dim.constant(), kMaxElements + 1), kMaxElements + 1);
+  }
   return count;
 }
 
@@ -156,9 +160,14 @@ std::optional<std::vector<int64_t>> ints_of(const NodeContext& node, const Opera
   return values;
 }
 
+// Of a tensor of rank 1. What names another is left to the importer, which says what is wrong.
+bool is_only_axis(int64_t axis) { return axis == 0 || axis == -1; }
+
+bool name_only_axis(const std::vector<int64_t>& axes) { return axes.size() == 1 && is_only_axis(axes[0]); }
+
 Known gather(const NodeContext& node, const Operands& operands) {
   const KnownTensor &data = operands[0], &indices = operands[1];
-  if (data.dims.size() != 1 || !all_constant(indices) || node.get_int("axis") > 0) return std::nullopt;
+  if (data.dims.size() != 1 || !all_constant(indices) || !is_only_axis(node.get_int("axis"))) return std::nullopt;
   KnownTensor result{data.dtype, indices.dims, {}};
   const auto length = static_cast<int64_t>(data.elements.size());
   for (const Dim& element : indices.elements) {
@@ -177,6 +186,10 @@ Known slice(const NodeContext& node, const Operands& operands) {
   if (data.dims.size() != 1) return std::nullopt;
   const auto starts = ints_of(node, operands, 1, "starts"), ends = ints_of(node, operands, 2, "ends");
   if (!starts || !ends || starts->size() != 1 || ends->size() != 1) return std::nullopt;
+  if (operands.size() > 3 || node.has_attribute("axes")) {
+    const auto axes = ints_of(node, operands, 3, "axes");
+    if (!axes || !name_only_axis(*axes)) return std::nullopt;
+  }
   int64_t step = 1;
   if (operands.size() > 4) {
     if (!all_constant(operands[4]) || operands[4].elements.size() != 1) return std::nullopt;
@@ -198,7 +211,8 @@ Known slice(const NodeContext& node, const Operands& operands) {
   return result;
 }
 
-Known concat(const NodeContext&, const Operands& operands) {
+Known concat(const NodeContext& node, const Operands& operands) {
+  if (!is_only_axis(node.get_int("axis", 1))) return std::nullopt;
   KnownTensor result{operands[0].dtype, {}, {}};
   for (const KnownTensor& operand : operands) {
     if (operand.dims.size() != 1) return std::nullopt;
@@ -226,10 +240,13 @@ Known squeeze(const NodeContext& node, const Operands& operands) {
   const auto axes = ints_of(node, operands, 1, "axes");
   if (!all && !axes) return std::nullopt;
   const auto rank = static_cast<int64_t>(result.dims.size());
+  if (axes && std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return a < -rank || a >= rank; })) {
+    return std::nullopt;
+  }
   Shape dims;
   for (int64_t i = 0; i < rank; ++i) {
     const bool named =
-        axes && std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return a == i || a + rank == i; });
+        axes && std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return a == i || a == i - rank; });
     if (all ? result.dims[static_cast<size_t>(i)] != Dim(1) : !named)
       dims.push_back(result.dims[static_cast<size_t>(i)]);
   }
@@ -276,13 +293,12 @@ Known constant_of_shape(const NodeContext& node, const Operands& operands) {
   if (attribute == nullptr) return std::nullopt;
   const ir::Tensor tensor = read_tensor(attribute->t(), "value");
   if (is_float(tensor.dtype) || tensor.dtype == DType::kU64 || tensor.data.empty()) return std::nullopt;
-  int64_t count = 1;
   for (const Dim& dim : operands[0].elements) {
-    if (dim.constant() < 0 || dim.constant() > kMaxElements) return std::nullopt;
-    count *= dim.constant();
-    if (count > kMaxElements) return std::nullopt;
+    if (dim.constant() < 0) return std::nullopt;
     result.dims.push_back(dim);
   }
+  const int64_t count = count_of(result.dims);
+  if (count > kMaxElements) return std::nullopt;
   ir::Value one;
   one.dtype = result.dtype = tensor.dtype;
   one.constant = std::make_shared<const ir::Bytes>(tensor.data);
@@ -293,12 +309,11 @@ Known constant_of_shape(const NodeContext& node, const Operands& operands) {
 Known expand(const NodeContext&, const Operands& operands) {
   if (!all_constant(operands[1]) || operands[0].elements.size() != 1) return std::nullopt;
   KnownTensor result{operands[0].dtype, {}, {}};
-  int64_t count = 1;
   for (const Dim& dim : operands[1].elements) {
-    if (dim.constant() < 0 || dim.constant() > kMaxElements) return std::nullopt;
-    count *= dim.constant();
+    if (dim.constant() < 0) return std::nullopt;
     result.dims.push_back(dim);
   }
+  const int64_t count = count_of(result.dims);
   if (count > kMaxElements || result.dims.size() < operands[0].dims.size()) return std::nullopt;
   result.elements.assign(static_cast<size_t>(count), operands[0].elements[0]);
   return result;
@@ -323,6 +338,7 @@ Known reduce(const NodeContext& node, const Operands& operands) {
   const auto axes = ints_of(node, operands, 1, "axes");
   if (data.dims.size() != 1 || data.elements.empty() || (operands.size() > 1 && !axes)) return std::nullopt;
   if (axes && axes->empty() && node.get_int("noop_with_empty_axes") != 0) return data;
+  if (axes && !axes->empty() && !name_only_axis(*axes)) return std::nullopt;
   KnownTensor result{data.dtype, {}, {}};
   Dim total = data.elements[0];
   for (size_t i = 1; i < data.elements.size(); ++i) total = function(total, data.elements[i]);
@@ -370,7 +386,7 @@ std::optional<std::vector<KnownTensor>> split(const NodeContext& node, const Ope
   std::vector<KnownTensor> results;
   int64_t begin = 0;
   for (const int64_t size : sizes) {
-    if (size < 0 || begin + size > length) return std::nullopt;
+    if (size < 0 || size > length - begin) return std::nullopt;
     results.push_back({data.dtype, {size}, Shape(data.elements.begin() + begin, data.elements.begin() + begin + size)});
     begin += size;
   }

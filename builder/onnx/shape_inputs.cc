@@ -55,7 +55,9 @@ std::vector<std::string> shape_inputs(const OnnxModel& model) {
     if (!wanted.contains(input.name) || !input.is_static()) continue;
     if (input.dtype != DType::kI64 && input.dtype != DType::kI32) continue;
     int64_t count = 1;
-    for (const int64_t dim : input.dims) count = dim > importer::kMaxElements ? dim : count * dim;
+    for (const int64_t dim : input.dims) {
+      count = std::min(count * std::min(dim, importer::kMaxElements + 1), importer::kMaxElements + 1);
+    }
     if (count <= importer::kMaxElements) names.push_back(input.name);
   }
   return names;

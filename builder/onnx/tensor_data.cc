@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "builder/onnx/shape_check.h"
 #include "builder/onnx/type_advice.h"
 #include "onnx/onnx_pb.h"
 #include "schemas/types/checked.h"
@@ -21,13 +22,16 @@ uint64_t count_elements(const onnx::TensorProto& proto, const std::string& what)
                 fmt::format("{} has {} dimensions; the most is {}", what, proto.dims_size(), kMaxRank));
   }
   uint64_t count = 1;
+  bool is_empty = false;
   for (const int64_t dim : proto.dims()) {
     if (dim < 0) throw Error(StatusCode::kInvalid, fmt::format("{} has the negative dimension {}", what, dim));
-    if (!checked_mul(count, static_cast<uint64_t>(dim), &count) || count > (uint64_t{1} << 60)) {
+    is_empty = is_empty || dim == 0;
+    const auto length = static_cast<uint64_t>(std::max<int64_t>(dim, 1));
+    if (dim > kMaxDim || !checked_mul(count, length, &count) || count > static_cast<uint64_t>(kMaxCount)) {
       throw Error(StatusCode::kInvalid, fmt::format("{}: the product of its dimensions overflows", what));
     }
   }
-  return count;
+  return is_empty ? 0 : count;
 }
 
 // ONNX packs the elements of such types as one stream of bits, low bits first: two to a byte, or four, or four to

@@ -52,6 +52,14 @@ std::vector<int64_t> spatial_ints(const NodeContext& node, const std::string& na
   return values;
 }
 
+void check_window(const NodeContext& node, int64_t kernel, int64_t stride, int64_t dilation) {
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  node.require(kernel >= 1 && stride >= 1 && dilation >= 1,
+               fmt::format("kernel {}, stride {} and dilation {} must be 1 or more", kernel, stride, dilation));
+  node.require(kernel < kLimit && stride < kLimit && dilation < kLimit && kernel * dilation < kLimit,
+               fmt::format("a window of {} with stride {} and dilation {} is too large", kernel, stride, dilation));
+}
+
 Window read_window(NodeContext& node, const Shape& x, std::vector<int64_t> kernel, bool ceil_mode) {
   node.require(x.size() >= 3, fmt::format("its input {} has no spatial axes", ir::to_string(x)));
   const size_t spatial = x.size() - 2;
@@ -67,11 +75,7 @@ Window read_window(NodeContext& node, const Shape& x, std::vector<int64_t> kerne
 
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t k = window.kernel[i], stride = window.stride[i], dilation = window.dilation[i];
-    constexpr int64_t kLimit = int64_t{1} << 31;
-    node.require(k >= 1 && stride >= 1 && dilation >= 1,
-                 fmt::format("kernel {}, stride {} and dilation {} must be 1 or more", k, stride, dilation));
-    node.require(k < kLimit && stride < kLimit && dilation < kLimit && k * dilation < kLimit,
-                 "its window is too large");
+    check_window(node, k, stride, dilation);
     const Dim in = x[i + 2];
     const Dim reach = dilation * (k - 1) + 1;
     Dim begin = 0, end = 0, out;

@@ -51,6 +51,8 @@ struct Window {
   Shape begin, end;  // pads
   Shape out;         // the output's spatial dims
 };
+// What moves a window in one axis: each at least 1, and all so small that the reach of the window has 32 bits.
+void check_window(const NodeContext& node, int64_t kernel, int64_t stride, int64_t dilation);
 // Reads strides, dilations, pads and auto_pad. Throws Error(kInvalid) for a stride, dilation or kernel below 1 and for
 // a window larger than its padded input.
 Window read_window(NodeContext& node, const Shape& x, std::vector<int64_t> kernel, bool ceil_mode);

@@ -104,10 +104,10 @@ TransposedWindow read_transposed_window(NodeContext& node, const Shape& x, std::
   node.require(wanted.empty() || wanted.size() == spatial || wanted.size() == spatial + 2,
                "'output_shape' does not fit the spatial axes");
   for (size_t i = 0; i < spatial; ++i) {
-    node.require(window.stride[i] >= 1 && window.dilation[i] >= 1 && window.kernel[i] >= 1,
-                 "kernel, strides and dilations must be 1 or more");
+    check_window(node, window.kernel[i], window.stride[i], window.dilation[i]);
     node.require(extra[i] >= 0, "'output_padding' must not be negative");
-    const Dim full = (x[i + 2] - 1) * window.stride[i] + (window.kernel[i] - 1) * window.dilation[i] + 1 + extra[i];
+    const Dim reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
+    const Dim full = (x[i + 2] - 1) * window.stride[i] + reach + extra[i];
     if (!wanted.empty() || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
       const Dim out = wanted.empty() ? x[i + 2] * window.stride[i] : Dim(wanted[wanted.size() - spatial + i]);
       const Dim total = ir::max(full - out, 0);

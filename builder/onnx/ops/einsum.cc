@@ -104,6 +104,7 @@ class Einsum {
     Labels result;
     for (size_t i = 0; i < term.size(); ++i) {
       if (term.compare(i, 3, "...") == 0) {
+        node_.require(term.find("...", i + 3) == std::string::npos, "its result has '...' twice");
         result += ellipsis_;
         i += 2;
       } else {

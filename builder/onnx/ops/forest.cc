@@ -19,8 +19,10 @@ const TreeNode& node_at(const NodeContext& node, const Forest& forest, int64_t a
 void refuse_circles(const NodeContext& node, const Forest& forest) {
   enum class Mark : uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(forest.nodes.size());
-  for (const int64_t root : forest.roots) {
-    std::vector<int64_t> open{root};
+  for (const int64_t root : forest.roots) node_at(node, forest, root);
+  // From every node: those that no root reaches are looked at too before they are dropped.
+  for (int64_t first = 0; first < static_cast<int64_t>(forest.nodes.size()); ++first) {
+    std::vector<int64_t> open{first};
     while (!open.empty()) {
       const int64_t at = open.back();
       const TreeNode& here = node_at(node, forest, at);

@@ -165,6 +165,8 @@ void qlinear_softmax(NodeContext& node) {
 // sum * scale_a * scale_b, plus input `bias` (-1: none); scales broadcast as rows and columns do.
 ValueId scaled_sum(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, int bias) {
   const DType dtype = node.dtype(a_scale);
+  node.require(node.dtype(sum) == DType::kI32, "its matrices must be of integers");
+  node.require(is_float(dtype) && is_float(node.dtype(b_scale)), "its scales must be of floats");
   P program;
   std::vector<ValueId> operands{sum, a_scale, b_scale};
   const Reg total = program.load_as(DType::kI32, class_of(dtype));
@@ -207,9 +209,10 @@ void q_gemm(NodeContext& node) {
   ValueId b = centred(node, node.in(3), transposes_b ? by_row(node, 5) : by_column(node, 5));
   if (transposes_a) a = node.swap_last_axes(a);
   if (transposes_b) b = node.swap_last_axes(b);
-  ValueId sum = node.matmul(a, b);
+  ValueId sum = matmul_of(node, a, b);
   if (node.has(6)) {
-    node.require(node.in_type(6) == DType::kI32 && node.in_rank(6) <= 2, "its third operand must be an int32 matrix");
+    node.require(node.dtype(sum) == DType::kI32 && node.in_type(6) == DType::kI32 && node.in_rank(6) <= 2,
+                 "its third operand must be an int32 matrix");
     sum = node.binary(PwOp::kAdd, sum, node.in(6));
   }
   const auto alpha = static_cast<double>(node.get_float("alpha", 1));

@@ -108,9 +108,10 @@ ValueId floats(NodeContext& node, const std::vector<float>& values, std::vector<
 ValueId linear(NodeContext& node, ValueId x, const std::vector<float>& coefficients, int64_t outputs,
                const std::vector<float>& intercepts) {
   const int64_t features = constant_columns(node, x);
-  node.require(outputs >= 1 && outputs < (1 << 24) && features >= 1 &&
-                   static_cast<int64_t>(coefficients.size()) == outputs * features,
-               fmt::format("{} coefficients for {} outputs of {} features", coefficients.size(), outputs, features));
+  const auto count = static_cast<int64_t>(coefficients.size());  // divided: the others may be any numbers
+  node.require(
+      outputs >= 1 && outputs < (1 << 24) && features >= 1 && count % features == 0 && count / features == outputs,
+      fmt::format("{} coefficients for {} outputs of {} features", coefficients.size(), outputs, features));
   const ValueId product = node.matmul(x, node.swap_last_axes(floats(node, coefficients, {outputs, features})));
   if (intercepts.empty()) return product;
   node.require(static_cast<int64_t>(intercepts.size()) == outputs,

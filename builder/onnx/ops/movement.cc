@@ -308,7 +308,12 @@ void expand(NodeContext& node) {
       node.guard_at_most(1, fits,
                          fmt::format("{}: {} and {} must be the same, or one of them 1", reason, ir::to_string(own),
                                      ir::to_string(other)));
-      dims.push_back(ir::max(own, other));
+      // Beside an axis of 1 the other one counts, which may be empty.
+      if (own.is_constant() || other.is_constant()) {
+        dims.push_back(own.is_constant() ? own : other);
+      } else {
+        dims.push_back(own + is_equal(own, 1) * (other - own));
+      }
     }
   }
   require_bounded(node, dims);

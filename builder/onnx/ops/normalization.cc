@@ -84,6 +84,8 @@ void batch_normalization(NodeContext& node) {
   for (int i = 1; i < 5; ++i) {
     node.require(node.in_rank(i) == 1, fmt::format("input {} must have one axis", i));
     node.guard_equal(node.in_dims(i)[0], node.in_dims(0)[1], "one number for each channel");
+    // Also among themselves: each may agree with another length of a dynamic axis.
+    node.guard_equal(node.in_dims(i)[0], node.in_dims(1)[0], "one number for each channel");
   }
   BatchNorm norm{node.in(0), node.in(1), node.in(2),
                  node.in(3), node.in(4), static_cast<double>(node.get_float("epsilon", 1e-5f))};
@@ -140,7 +142,7 @@ ValueId scale_channels(NodeContext& node, ValueId y, ValueId scale, ValueId bias
 
 // Widened.
 ValueId group_norm(NodeContext& node, int64_t groups) {
-  node.require(groups >= 1, fmt::format("{} groups", groups));
+  node.require(groups >= 1 && groups < (int64_t{1} << 31), fmt::format("{} groups", groups));
   GroupNormParams params;
   params.groups = static_cast<int32_t>(groups);
   params.epsilon = node.get_float("epsilon", 1e-5f);
@@ -156,7 +158,10 @@ int64_t constant_channels(const NodeContext& node) {
 
 void instance_normalization(NodeContext& node) {
   const int64_t channels = constant_channels(node);
-  for (const int i : {1, 2}) node.guard_equal(node.in_dims(i).at(0), channels, "one number for each channel");
+  for (const int i : {1, 2}) {
+    node.require(node.in_rank(i) == 1, fmt::format("input {} must have one axis", i));
+    node.guard_equal(node.in_dims(i)[0], channels, "one number for each channel");
+  }
   node.set(0, scale_channels(node, group_norm(node, channels), node.in(1), node.in(2)));
 }
 

@@ -45,6 +45,7 @@ ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
     node.guard_equal(node.dims(parameter)[0], length, "one scale for each slice of the axis");
     return per_channel(node, parameter, rank - axis - 1);
   }
+  node.require(block >= 1, fmt::format("block_size is {}", block));
   node.require(node.rank(parameter) == rank, "a scale for blocks must have as many axes as its input");
   Shape blocks = node.dims(parameter), repeated;
   blocks.insert(blocks.begin() + axis + 1, Dim(1));
@@ -210,6 +211,9 @@ void conv_integer(NodeContext& node) {
 
 ValueId requantized(NodeContext& node, ValueId sum, ValueId a_scale, ValueId b_scale, ValueId y_scale, ValueId y_zero) {
   const DType dtype = node.dtype(y_zero), scale_type = node.dtype(a_scale);
+  for (const ValueId scale : {a_scale, b_scale, y_scale}) {
+    node.require(is_float(node.dtype(scale)), "its scales must be of floats");
+  }
   ProgramBuilder p;
   const PwClass type = class_of(scale_type);
   const Reg total = p.load_as(node.dtype(sum), type);

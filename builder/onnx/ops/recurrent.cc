@@ -109,6 +109,7 @@ void recurrent(NodeContext& node, RnnKind kind, std::vector<std::string> activat
   const Shape &w = node.dims(weights.of_input), &r = node.dims(weights.of_state);
   const Dim hidden = r[2];
   if (!hidden.is_constant()) node.unsupported("the size of its state is not a constant");
+  node.require(hidden.constant() < (int64_t{1} << 28), fmt::format("a state of {} numbers", hidden.constant()));
   node.require(node.get_int("hidden_size", hidden.constant()) == hidden.constant(),
                fmt::format("hidden_size {} is unlike its weights {}", node.get_int("hidden_size"), ir::to_string(r)));
   params.hidden = static_cast<int32_t>(hidden.constant());

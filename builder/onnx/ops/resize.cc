@@ -98,13 +98,16 @@ void keep_aspect_ratio(const NodeContext& node, const std::vector<int>& axes, bo
   for (const int axis : axes) {
     const Dim from = node.in_dims(0)[static_cast<size_t>(axis)], to = target.dims[static_cast<size_t>(axis)];
     if (!from.is_constant() || !to.is_constant()) node.unsupported("keep_aspect_ratio_policy with dynamic sizes");
+    node.require(from.constant() >= 1 && to.constant() >= 0,
+                 fmt::format("keep_aspect_ratio_policy makes {} of {}", to.constant(), from.constant()));
     const double scale = static_cast<double>(to.constant()) / static_cast<double>(from.constant());
     if (axis == axes.front() || (larger ? scale > best : scale < best)) best = scale;
   }
   for (const int axis : axes) {
     const auto at = static_cast<size_t>(axis);
-    target.dims[at] =
-        static_cast<int64_t>(std::floor(best * static_cast<double>(node.in_dims(0)[at].constant()) + 0.5));
+    const double length = std::floor(best * static_cast<double>(node.in_dims(0)[at].constant()) + 0.5);
+    node.require(length < 0x1p31, fmt::format("keep_aspect_ratio_policy makes axis {} too long", axis));
+    target.dims[at] = static_cast<int64_t>(length);
     target.scales[at] = best;
   }
 }

@@ -138,7 +138,7 @@ void col2im(NodeContext& node) {
   const int64_t all = node.in_dims(0)[1].constant(), channels = all / numbers;
   node.require(channels >= 1 && channels * numbers == all,
                fmt::format("blocks of {} do not divide {} rows", numbers, all));
-  if (all * numbers > (int64_t{1} << 26)) node.unsupported("blocks so large");
+  if (all > (int64_t{1} << 26) / numbers) node.unsupported("blocks so large");
   params.group = static_cast<int32_t>(channels);
   Shape places{node.in_dims(0)[0], all}, out{node.in_dims(0)[0], channels}, begin;
   for (size_t i = 0; i < spatial; ++i) {

@@ -18,6 +18,9 @@ struct Grams {
   int64_t count() const { return static_cast<int64_t>(pool.size()) / length; }
 };
 
+// Each more is a pass over the rows.
+constexpr int64_t kMostSkips = 256;
+
 // A program loads two operands a number of a gram.
 constexpr int64_t kLongestGram = kMaxPwOperands / 2;
 
@@ -61,9 +64,15 @@ ValueId occurrences(NodeContext& node, ValueId x, const Grams& grams, int64_t st
 // Counts of one length of grams, with up to `skips` numbers left out between two; kNone where no row is long enough.
 ValueId count_grams(NodeContext& node, ValueId x, const Grams& grams, int64_t skips) {
   ValueId total = ir::kNone;
-  for (int64_t skip = 0; skip <= (grams.length == 1 ? 0 : skips); ++skip) {
-    const int64_t reach = (grams.length - 1) * (skip + 1);
-    const ir::Interval length = ir::range_of(node.dims(x)[1]);
+  const ir::Interval length = ir::range_of(node.dims(x)[1]);
+  const int64_t gaps = grams.length - 1;
+  const int64_t most =
+      gaps == 0 ? 0 : std::min(skips, (length.max - 1) / gaps - 1);  // what the longest row has room for
+  if (most > kMostSkips) {
+    node.unsupported(fmt::format("n-grams with {} numbers left out; the most is {}", most, kMostSkips));
+  }
+  for (int64_t skip = 0; skip <= most; ++skip) {
+    const int64_t reach = gaps * (skip + 1);
     if (length.max <= reach) break;
     if (length.min <= reach) node.unsupported("rows that may be shorter than an n-gram; give them a fixed length");
     const ValueId counts = occurrences(node, x, grams, skip + 1);

@@ -118,6 +118,13 @@ TEST_F(DimTest, OverflowAndZeroDivisorsAreErrors) {
   EXPECT_THROW(evaluate(floor_div(w_, h_), [](int) { return 0; }), Error);
 }
 
+TEST_F(DimTest, QuotientsOfTheSmallestIntegerDoNotOverflow) {
+  EXPECT_EQ(floor_div(Dim(INT64_MIN), 3), Dim(-3074457345618258603));
+  EXPECT_EQ(to_string(floor_div(h_ * 3 + INT64_MIN, 3)), "h - 3074457345618258603");
+  EXPECT_NO_THROW(floor_div(h_ * INT64_MIN + INT64_MIN, 3));
+  EXPECT_NO_THROW(range_of(floor_div(h_ + INT64_MIN, 3) + w_));
+}
+
 TEST_F(DimTest, BoundsThatSaturateStaySound) {
   const Dim huge = symbol("huge", 0, int64_t{1} << 62);
   EXPECT_EQ(range_of(huge * huge - 5).max, INT64_MAX);

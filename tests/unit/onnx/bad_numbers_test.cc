@@ -52,7 +52,7 @@ constexpr BadModel kBadGeometry[] = {
      "(float[1, 2, 4, 4] x, float[2, 3, 3, 3] w) => (float[a, b, c, d] y) { [odd] y = ConvTranspose<strides = [0, "
      "0]>(x, "
      "w) }",
-     "strides"},
+     "stride 0"},
 };
 INSTANTIATE_TEST_SUITE_P(Geometry, BadNumbers, testing::ValuesIn(kBadGeometry),
                          [](const auto& bad) { return std::string(bad.param.name); });

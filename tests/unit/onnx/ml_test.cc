@@ -68,6 +68,26 @@ TEST(ImportTrees, LinksMustNotLeadInACircle) {
 }
 
 // Forty nodes in a row, each with both links to the next, are 2^40 leaves.
+// A chain of equalities is followed to its end.
+TEST(ImportTrees, ACircleThatNoRootReachesIsInvalid) {
+  const Failure failure = import_failure(R"((float[n, 2] x) => (float[n, 1] y) {
+    y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [0, 0, 0, 0], nodes_nodeids = [0, 1, 2, 3],
+      nodes_featureids = [0, 0, 0, 0], nodes_modes = ["LEAF", "BRANCH_EQ", "BRANCH_EQ", "BRANCH_EQ"],
+      nodes_values = [0.0, 1.0, 2.0, 3.0], nodes_truenodeids = [0, 0, 0, 0], nodes_falsenodeids = [0, 2, 3, 2],
+      target_treeids = [0], target_nodeids = [0], target_ids = [0], target_weights = [1.0]> (x)
+  })");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("circle")) << failure;
+}
+
+TEST(ImportLinear, CoefficientsOfMoreFeaturesThanCanBeMultipliedAreInvalid) {
+  const Failure failure = import_failure(R"((float[1, 1099511627776] x) => (float[n, m] y) {
+    y = ai.onnx.ml.LinearRegressor <targets = 16777215, coefficients = [1.0], intercepts = [0.0]> (x)
+  })");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_TRUE(failure.mentions("coefficients")) << failure;
+}
+
 TEST(ImportTrees, SharedNodesAreCopiedOnlySoOften) {
   std::string ids, modes, next, zeros, splits;
   for (int i = 0; i <= 40; ++i) {
@@ -121,6 +141,9 @@ TEST(ImportMicrosoft, MixedTypesAreInvalid) {
   EXPECT_TRUE(fails("float[2, 3, 8] q, double[2, 3, 8] v", "MultiHeadAttention<num_heads = 2>(q, q, v)"));
   EXPECT_TRUE(
       fails("float[2, 3, 8] q, double[2, 2, 4, 4] p", "MultiHeadAttention<num_heads = 2>(q, q, q, , , , p, p)"));
+  EXPECT_TRUE(fails("float[2, 3] a, float[3, 8] b, float s", "MatMulIntegerToFloat(a, b, s, s)"));
+  EXPECT_TRUE(fails("uint8[2, 3] a, uint8[3, 8] b, int32 s", "MatMulIntegerToFloat(a, b, s, s)"));
+  EXPECT_TRUE(fails("uint8[2, 3] a, float[3, 8] b, float s", "QGemm(a, s, , b, s, )"));
 }
 
 }  // namespace
