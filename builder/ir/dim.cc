@@ -1,6 +1,7 @@
 // Building expressions: every operation ends in the canonical form (expr_node.h).
 #include "builder/ir/dim.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -71,6 +72,24 @@ Dim floor_div_constant(ExprPool::Impl& pool, const Poly& a, int64_t b) {
   return pool.of(std::move(quotient)) + pool.atom(ExprOp::kFloorDiv, pool.of(std::move(rest)), b);
 }
 
+void measure(ExprNode* node) {
+  const auto add = [node](Dim part) {
+    node->nesting = std::max(node->nesting, part.is_constant() ? 0 : part.node()->nesting);
+    node->written_out += part.is_constant() ? 1 : part.node()->written_out;
+  };
+  for (const Term& term : node->poly.terms) {
+    for (const ExprNode* atom : term.atoms) add(Dim::of_node(atom));
+  }
+  if (node->is_atom() && node->op != ExprOp::kSymbol) {
+    add(node->a);
+    add(node->b);
+    ++node->nesting;
+  }
+  if (node->nesting > kMaxNesting || node->written_out > kMaxWrittenOut) {
+    throw Error(StatusCode::kUnsupported, "a dimension's expression is too long, or nested too deep");
+  }
+}
+
 // Takes a factor that every term of both has, and that is never negative, out of a and b.
 void cancel_common_atoms(Poly* a, Poly* b) {
   if (a->constant != 0 || b->constant != 0 || b->terms.empty()) return;
@@ -99,6 +118,7 @@ Dim pick(Dim a, Dim b, Pick which) {
 }  // namespace
 
 const ExprNode* ExprPool::Impl::intern(ExprNode node) {
+  measure(&node);
   std::vector<int64_t> key{static_cast<int64_t>(node.op)};
   if (node.op == ExprOp::kSymbol) {
     key.push_back(node.symbol);

@@ -73,7 +73,8 @@ class Overflow : public Error {
   Overflow() : Error(StatusCode::kInvalid, "a dimension overflows 64 bits") {}
 };
 
-// All throw Overflow, or Error(kInvalid) for a constant zero divisor. Divisors must be positive.
+// All throw Overflow, Error(kInvalid) for a constant zero divisor, or Error(kUnsupported) for an expression larger than
+// any model's shapes need. Divisors must be positive.
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);

@@ -189,6 +189,26 @@ std::optional<Dim> difference(Dim a, Dim b) {
   }
 }
 
+// Nested min and max on both sides can be taken apart in more orders than can be tried.
+constexpr int kMaxProofSteps = 256;
+
+bool at_most(Dim a, Dim b, int* steps) {
+  if (range_of(a).max <= range_of(b).min) return true;
+  if (a.is_constant() && b.is_constant()) return a.constant() <= b.constant();
+  const auto has_operand = [](Dim dim, ExprOp op, Dim operand) {
+    return is_op(dim, op) && (dim.node()->a == operand || dim.node()->b == operand);
+  };
+  if (a == b || has_operand(a, ExprOp::kMin, b) || has_operand(b, ExprOp::kMax, a)) return true;
+  if (--*steps < 0) return false;
+  const auto part = [steps](Dim x, Dim y) { return at_most(x, y, steps); };
+  if (is_op(a, ExprOp::kMin) && (part(a.node()->a, b) || part(a.node()->b, b))) return true;
+  if (is_op(b, ExprOp::kMax) && (part(a, b.node()->a) || part(a, b.node()->b))) return true;
+  if (is_op(a, ExprOp::kMax) && part(a.node()->a, b) && part(a.node()->b, b)) return true;
+  if (is_op(b, ExprOp::kMin) && part(a, b.node()->a) && part(a, b.node()->b)) return true;
+  const std::optional<Dim> d = difference(b, a);
+  return d && range_of(*d).min >= 0;
+}
+
 }  // namespace
 
 Interval range_of(const Poly& poly) { return Ranges(nullptr).of(poly); }
@@ -219,14 +239,8 @@ bool proven_different(Dim a, Dim b) {
 }
 
 bool proven_at_most(Dim a, Dim b) {
-  if (range_of(a).max <= range_of(b).min) return true;
-  if (a.is_constant() && b.is_constant()) return a.constant() <= b.constant();
-  if (is_op(a, ExprOp::kMin) && (proven_at_most(a.node()->a, b) || proven_at_most(a.node()->b, b))) return true;
-  if (is_op(b, ExprOp::kMax) && (proven_at_most(a, b.node()->a) || proven_at_most(a, b.node()->b))) return true;
-  if (is_op(a, ExprOp::kMax) && proven_at_most(a.node()->a, b) && proven_at_most(a.node()->b, b)) return true;
-  if (is_op(b, ExprOp::kMin) && proven_at_most(a, b.node()->a) && proven_at_most(a, b.node()->b)) return true;
-  const std::optional<Dim> d = difference(b, a);
-  return d && range_of(*d).min >= 0;
+  int steps = kMaxProofSteps;
+  return at_most(a, b, &steps);
 }
 
 bool proven_divisible(Dim a, Dim by) {

@@ -25,6 +25,11 @@ struct Poly {
   int64_t constant = 0;
 };
 
+// Far more than the shapes of a model need. Expressions share their parts: what is small as it is kept may nest so deep
+// that walking it takes the stack, or double with every step once it is written out.
+inline constexpr int32_t kMaxNesting = 256;
+inline constexpr int64_t kMaxWrittenOut = 1 << 14;
+
 // What a Dim that is no constant points to. An *atom* is a symbol or an operation that a Poly cannot express; a node
 // that is no atom (op kAdd) holds a Poly that is not just one atom. There are no kCeilDiv and kMod nodes:
 // ceil(a/b) is floor((a+b-1)/b) and mod(a,b) is a - b*floor(a/b), so that proofs know one kind of quotient.
@@ -32,9 +37,11 @@ struct ExprNode {
   ExprPool::Impl* pool = nullptr;
   int32_t id = 0;  // order of creation
   ExprOp op = ExprOp::kSymbol;
-  int32_t symbol = -1;  // kSymbol
-  Dim a, b;             // kFloorDiv, kMin, kMax
-  Poly poly;            // kAdd
+  int32_t symbol = -1;      // kSymbol
+  Dim a, b;                 // kFloorDiv, kMin, kMax
+  Poly poly;                // kAdd
+  int32_t nesting = 0;      // of atoms in atoms
+  int64_t written_out = 1;  // atoms and constants, those of shared parts each time
   // range_of()'s answer, good while `range_version` is the pool's.
   mutable Interval range;
   mutable uint64_t range_version = 0;

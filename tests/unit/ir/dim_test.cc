@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -123,6 +124,28 @@ TEST_F(DimTest, QuotientsOfTheSmallestIntegerDoNotOverflow) {
   EXPECT_EQ(to_string(floor_div(h_ * 3 + INT64_MIN, 3)), "h - 3074457345618258603");
   EXPECT_NO_THROW(floor_div(h_ * INT64_MIN + INT64_MIN, 3));
   EXPECT_NO_THROW(range_of(floor_div(h_ + INT64_MIN, 3) + w_));
+}
+
+// Hostile models: a few nodes each, and the stack, the memory or an hour is gone.
+TEST_F(DimTest, ExpressionsThatGrowWithoutBoundAreRefused) {
+  const auto repeat = [&](int times, const std::function<Dim(Dim)>& step) {
+    Dim dim = h_;
+    for (int i = 0; i < times; ++i) dim = step(dim);
+    return to_string(dim);
+  };
+  EXPECT_THROW(repeat(64, [&](Dim dim) { return floor_div(dim, n_) + floor_div(dim, w_); }), Error);
+  EXPECT_THROW(repeat(20000, [&](Dim dim) { return min((floor_div(dim, n_) + w_) * h_, w_); }), Error);
+  EXPECT_THROW(repeat(64, [&](Dim dim) { return dim * dim; }), Error);
+}
+
+TEST_F(DimTest, ProofsOverManyMinimaAndMaximaEnd) {
+  Dim least = symbol("a", 1, 100), most = symbol("b", 1, 100);
+  for (int i = 0; i < 40; ++i) {
+    least = min(least, symbol("c" + std::to_string(i), 1, 100));
+    most = max(most, symbol("d" + std::to_string(i), 1, 100));
+  }
+  EXPECT_FALSE(proven_at_most(least, most));
+  EXPECT_TRUE(proven_at_most(least, max(least, most)));
 }
 
 TEST_F(DimTest, BoundsThatSaturateStaySound) {
