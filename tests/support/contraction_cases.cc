@@ -132,6 +132,28 @@ KernelCase conv_case(Rng& rng, const ConvShape& shape) {
       .with_scalars(Dims(shape.pad.begin(), shape.pad.begin() + static_cast<ptrdiff_t>(shape.input.size())));
 }
 
+KernelCase transpose_case(Rng& rng, const ConvShape& shape, int64_t output_extra) {
+  Dims x = {shape.batch, shape.channels}, w = {shape.channels, shape.filters / shape.group};
+  Dims y = {shape.batch, shape.filters};
+  ConvTransposeParams params;
+  params.spatial = static_cast<int32_t>(shape.input.size());
+  params.group = shape.group;
+  for (size_t i = 0; i < shape.input.size(); ++i) {
+    x.push_back(shape.input[i]);
+    w.push_back(shape.kernel[i]);
+    const int64_t full = (shape.input[i] - 1) * shape.stride[i] + (shape.kernel[i] - 1) * shape.dilation[i] + 1;
+    y.push_back(std::max<int64_t>(1, full - shape.pad[i] - shape.pad_end[i] + output_extra));
+    params.stride[i] = static_cast<int32_t>(shape.stride[i]);
+    params.dilation[i] = static_cast<int32_t>(shape.dilation[i]);
+  }
+  return KernelCase::of(OpKind::kConvTranspose,
+                        {TestTensor::random(rng, DType::kF32, x, pixel_strides(x, shape.input_padding)),
+                         TestTensor::random(rng, DType::kF32, w)},
+                        {TestTensor(DType::kF32, y, pixel_strides(y, shape.output_padding))})
+      .with(params)
+      .with_scalars(Dims(shape.pad.begin(), shape.pad.begin() + static_cast<ptrdiff_t>(shape.input.size())));
+}
+
 ConvShape random_conv_shape(Rng& rng) {
   ConvShape shape;
   const auto spatial = static_cast<size_t>(random_int(rng, 1, 2));
@@ -156,7 +178,18 @@ ConvShape random_conv_shape(Rng& rng) {
 
 std::vector<const KernelDescriptor*> family_of(OpKind op, const std::string& family) {
   std::vector<const KernelDescriptor*> list = kernels_of(op);
-  std::erase_if(list, [&](const KernelDescriptor* kernel) { return std::string(kernel->name).rfind(family, 0) != 0; });
+  std::erase_if(list, [&](const KernelDescriptor* kernel) {
+    const std::string name = kernel->name;
+    return !name.starts_with(family) || name.find("_dot_") != std::string::npos;
+  });
+  return list;
+}
+
+std::vector<const KernelDescriptor*> few_column_kernels(OpKind op) {
+  std::vector<const KernelDescriptor*> list = kernels_of(op);
+  std::erase_if(list, [](const KernelDescriptor* kernel) {
+    return std::string(kernel->name).find("_dot_") == std::string::npos;
+  });
   return list;
 }
 

@@ -39,10 +39,15 @@ struct ConvShape {
 };
 // A channels-last convolution with random elements.
 KernelCase conv_case(Rng& rng, const ConvShape& shape);
+// A transposed one. `shape.input` is its input; output_extra: how much longer each spatial axis of the output is than
+// it must be.
+KernelCase transpose_case(Rng& rng, const ConvShape& shape, int64_t output_extra);
 ConvShape random_conv_shape(Rng& rng);
 
-// Kernels of `op` whose names start with `family`, for the instruction sets this CPU has.
+// Kernels of `op` whose names start with `family`, for the instruction sets this CPU has; without those that are for
+// few columns only, which are the second list.
 std::vector<const KernelDescriptor*> family_of(OpKind op, const std::string& family);
+std::vector<const KernelDescriptor*> few_column_kernels(OpKind op);
 
 }  // namespace planwright::testing
 

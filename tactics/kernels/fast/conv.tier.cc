@@ -26,7 +26,7 @@ constexpr KernelDescriptor conv_kernel(const char* name) {
 }
 
 #define PW_TILE(rows, vectors) conv_kernel<rows, vectors>(PW_TILE_NAME("conv_f32", rows, vectors)),
-constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
+constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES conv_kernel<8, 0>(PW_DOT_NAME("conv_f32"))};
 #undef PW_TILE
 
 }  // namespace

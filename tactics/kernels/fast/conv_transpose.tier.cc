@@ -27,7 +27,7 @@ constexpr KernelDescriptor conv_transpose_kernel(const char* name) {
 }
 
 #define PW_TILE(rows, vectors) conv_transpose_kernel<rows, vectors>(PW_TILE_NAME("conv_transpose_f32", rows, vectors)),
-constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
+constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES conv_transpose_kernel<8, 0>(PW_DOT_NAME("conv_transpose_f32"))};
 #undef PW_TILE
 
 }  // namespace

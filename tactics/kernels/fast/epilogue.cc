@@ -46,7 +46,7 @@ void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueT
                                              tile.bias, residual, f.alpha, f.beta, f.low, f.high});
 }
 
-Status validate_epilogue(const KernelArgs& args, const GemmTier& tier) {
+Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis) {
   if (args.outputs[0].dtype != DType::kF32) {
     return error(StatusCode::kUnsupported, "the output is %s, the kernel writes fp32", name_of(args.outputs[0].dtype));
   }
@@ -58,6 +58,13 @@ Status validate_epilogue(const KernelArgs& args, const GemmTier& tier) {
   }
   if (!tier.is_strip_program(args.program, args.program_size)) {
     return error(StatusCode::kUnsupported, "the epilogue does not compute in fp32 throughout");
+  }
+  const int64_t columns = args.outputs[0].dims[column_axis];
+  if (columns > tier.most_columns) {
+    return error(StatusCode::kUnsupported, "%ld columns, the kernel is for at most %d", columns, tier.most_columns);
+  }
+  if (tier.strip_program == nullptr && !make_epilogue(args, tier, column_axis).straight) {
+    return error(StatusCode::kUnsupported, "the kernel has no such epilogue");
   }
   return kOkStatus;
 }
@@ -86,7 +93,8 @@ Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_
   epilogue.in_registers =
       epilogue.straight && function.function == TileFunction::kClamp && function.alpha == 1.0f && function.beta == 0.0f;
   epilogue.clamps = function.low != -__builtin_inff() || function.high != __builtin_inff();
-  if (!epilogue.straight) epilogue.program = tier.strip_program(args.program, args.program_size);
+  if (!epilogue.straight && tier.strip_program != nullptr)
+    epilogue.program = tier.strip_program(args.program, args.program_size);
   return epilogue;
 }
 

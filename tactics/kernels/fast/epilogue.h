@@ -29,9 +29,9 @@ struct Epilogue {
   EpilogueOperand operands[kMaxPwOperands];
 };
 
-// Whether `tier` can run the epilogue: fp32 operands and output, and a program its interpreter knows. For arguments
-// that validate_common.
-Status validate_epilogue(const KernelArgs& args, const GemmTier& tier);
+// Whether `tier` can run the epilogue: fp32 operands and output, as many columns along that axis of the output as it
+// is for, and a program that it knows. For arguments that validate_common.
+Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);
 
 // `column_axis` is the output's axis along which panels lie, and 1 its stride there.
 Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);

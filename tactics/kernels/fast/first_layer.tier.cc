@@ -30,7 +30,7 @@ constexpr KernelDescriptor first_layer_kernel(const char* name) {
 }
 
 #define PW_TILE(rows, vectors) first_layer_kernel<rows, vectors>(PW_TILE_NAME("first_layer_f32", rows, vectors)),
-constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES};
+constexpr KernelDescriptor kKernels[] = {PW_GEMM_TILES first_layer_kernel<8, 0>(PW_DOT_NAME("first_layer_f32"))};
 #undef PW_TILE
 
 }  // namespace

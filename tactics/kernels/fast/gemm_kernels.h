@@ -14,12 +14,17 @@
 #endif
 
 #define PW_TILE_NAME(family, rows, vectors) family "_" #rows "x" #vectors "_" PW_TIER_STRING
+// Of the kernel <8, 0>, which families add that may have few columns.
+#define PW_DOT_NAME(family) family "_dot_" PW_TIER_STRING
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
 template <int kRows, int kVectors>
 constexpr fast::GemmShape kGemmShape = {&gemm_tier, kRows, kVectors};
+// No vectors of columns: a column at a time, of at most four (dot_tile.tier.cc).
+template <int kRows>
+constexpr fast::GemmShape kGemmShape<kRows, 0> = {&dot_tier, kRows, 1};
 
 }  // namespace
 }  // namespace planwright::PW_TIER_NAMESPACE

@@ -131,7 +131,7 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
-  return validate_epilogue(args, *shape.tier);
+  return validate_epilogue(args, *shape.tier, args.outputs[0].rank - 1);
 }
 
 size_t matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {

@@ -82,11 +82,13 @@ struct TileFinish {
 // What one tier provides.
 struct GemmTier {
   int lanes;
+  int most_columns;  // that its kernels are for
   // Whether micro kernels can leave out lanes of the last vector when they load residuals and store.
   bool masks_tails;
   GemmKernel kernels[kMaxTileRows + 1][kMaxTileVectors + 1];  // [R][V]; null where registers do not hold such a tile
   void (*finish[kTileFunctionCount])(const TileFinish& tile);
   bool (*is_strip_program)(const PwInstr* instructions, int count);
+  // Null where only straight epilogues run.
   StripProgram (*strip_program)(const PwInstr* instructions, int count);
   void (*run_tile)(const StripProgram& program, const StripOperand* operands, const float* accumulator,
                    const StripOutput* outputs, const StripTile& tile, float* registers);
@@ -94,13 +96,16 @@ struct GemmTier {
 
 namespace tier_baseline {
 extern const GemmTier gemm_tier;
-}
+extern const GemmTier dot_tier;
+}  // namespace tier_baseline
 namespace tier_avx2 {
 extern const GemmTier gemm_tier;
-}
+extern const GemmTier dot_tier;
+}  // namespace tier_avx2
 namespace tier_avx512 {
 extern const GemmTier gemm_tier;
-}
+extern const GemmTier dot_tier;
+}  // namespace tier_avx512
 
 }  // namespace planwright
 

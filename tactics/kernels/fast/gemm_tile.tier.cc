@@ -1,6 +1,6 @@
 #include "tactics/kernels/fast/gemm_tile.h"
 
-#include "tactics/kernels/fast/vector_math.h"
+#include "tactics/kernels/fast/tile_functions.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
@@ -156,36 +156,11 @@ HWY_INLINE void finish_tile(const TileFinish& tile, const Function& function) {
   }
 }
 
-// NaN stays NaN: Min and Max give their second operand then.
-HWY_INLINE FloatVec clamp(FloatVec x, FloatVec low, FloatVec high) { return hn::Min(high, hn::Max(low, x)); }
-
-void finish_clamp(const TileFinish& tile) {
-  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
-  const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
-  finish_tile(tile, [=](FloatVec x) { return clamp(hn::MulAdd(x, alpha, beta), low, high); });
-}
-
-void finish_hard_swish(const TileFinish& tile) {
-  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
-  const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
-  finish_tile(tile, [=](FloatVec x) { return hn::Mul(x, clamp(hn::MulAdd(x, alpha, beta), low, high)); });
-}
-
-void finish_sigmoid(const TileFinish& tile) {
-  finish_tile(tile, [](FloatVec x) { return vector_sigmoid(x); });
-}
-
-void finish_silu(const TileFinish& tile) {
-  const FloatVec alpha = hn::Set(kF, tile.alpha);
-  finish_tile(tile, [=](FloatVec x) { return hn::Mul(x, vector_sigmoid(hn::Mul(x, alpha))); });
-}
-
-void finish_gelu(const TileFinish& tile) {
-  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
-  finish_tile(tile, [=](FloatVec x) {
-    return hn::Mul(hn::Mul(beta, x), hn::Add(hn::Set(kF, 1.0f), vector_erf(hn::Mul(x, alpha))));
-  });
-}
+void finish_clamp(const TileFinish& tile) { finish_tile(tile, clamp_function(tile)); }
+void finish_hard_swish(const TileFinish& tile) { finish_tile(tile, hard_swish_function(tile)); }
+void finish_sigmoid(const TileFinish& tile) { finish_tile(tile, sigmoid_function(tile)); }
+void finish_silu(const TileFinish& tile) { finish_tile(tile, silu_function(tile)); }
+void finish_gelu(const TileFinish& tile) { finish_tile(tile, gelu_function(tile)); }
 
 }  // namespace
 
@@ -199,6 +174,7 @@ void finish_gelu(const TileFinish& tile) {
   { nullptr, gemm_kernel<r, 1>, gemm_kernel<r, 2>, gemm_kernel<r, 3>, gemm_kernel<r, 4> }
 const GemmTier gemm_tier = {
     kLanes,
+    INT32_MAX,
     kMasksTails,
     {{},
 #if HWY_TARGET <= HWY_AVX3

@@ -10,29 +10,6 @@ std::vector<const KernelDescriptor*> transpose_kernels() {
   return family_of(OpKind::kConvTranspose, "conv_transpose_f32_");
 }
 
-// `shape.input` is the input; output_extra: how much longer each spatial axis of the output is than it must be.
-KernelCase transpose_case(Rng& rng, const ConvShape& shape, int64_t output_extra) {
-  Dims x = {shape.batch, shape.channels}, w = {shape.channels, shape.filters / shape.group};
-  Dims y = {shape.batch, shape.filters};
-  ConvTransposeParams params;
-  params.spatial = static_cast<int32_t>(shape.input.size());
-  params.group = shape.group;
-  for (size_t i = 0; i < shape.input.size(); ++i) {
-    x.push_back(shape.input[i]);
-    w.push_back(shape.kernel[i]);
-    const int64_t full = (shape.input[i] - 1) * shape.stride[i] + (shape.kernel[i] - 1) * shape.dilation[i] + 1;
-    y.push_back(std::max<int64_t>(1, full - shape.pad[i] - shape.pad_end[i] + output_extra));
-    params.stride[i] = static_cast<int32_t>(shape.stride[i]);
-    params.dilation[i] = static_cast<int32_t>(shape.dilation[i]);
-  }
-  return KernelCase::of(OpKind::kConvTranspose,
-                        {TestTensor::random(rng, DType::kF32, x, pixel_strides(x, shape.input_padding)),
-                         TestTensor::random(rng, DType::kF32, w)},
-                        {TestTensor(DType::kF32, y, pixel_strides(y, shape.output_padding))})
-      .with(params)
-      .with_scalars(Dims(shape.pad.begin(), shape.pad.begin() + static_cast<ptrdiff_t>(shape.input.size())));
-}
-
 ConvShape upsampling() {
   ConvShape shape;
   shape.channels = 24;
