@@ -51,6 +51,10 @@ const std::vector<NamedEpilogue>& named_epilogues() {
                     pw_compute(Op::kSigmoid, 4, 4), pw_compute(Op::kMul, 5, 3, 4), pw_store(0, 5)},
                    true});
     all.push_back({"bias_sigmoid", {acc, bias, add_bias, pw_compute(Op::kSigmoid, 4, 3), pw_store(0, 4)}, true});
+    // A layer of one filter has a number for its bias.
+    all.push_back({"sigmoid_of_a_line",
+                   {acc, pw_const(1, 0.25), pw_compute(Op::kAdd, 3, 0, 1), pw_const(4, 2),
+                    pw_compute(Op::kMul, 3, 3, 4), pw_compute(Op::kSigmoid, 4, 3), pw_store(0, 4)}});
     // 0.5 * x * (1 + erf(x / sqrt(2)))
     all.push_back({"bias_gelu",
                    {acc, bias, add_bias, pw_const(4, std::sqrt(2.0)), pw_compute(Op::kDiv, 5, 3, 4),

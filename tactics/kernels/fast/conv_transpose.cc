@@ -150,45 +150,45 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
   const PanelPlan panels = panels_of(window, shape);
   const int64_t phases = phase_count(window), channels = window.group_channels();
 
-  // Each phase of a group has its own number of tasks, from first_task[phase] on.
+  // A task makes a block of rows in all phases, which read the same part of the input.
   GemmSplit splits[kMostPhases];
-  int64_t first_task[kMostPhases + 1] = {};
   int64_t first_tap[kMostPhases + 1] = {};
+  int64_t tasks = 0;
   for (int64_t phase = 0; phase < phases; ++phase) {
     const PhaseJob job = phase_job(window, y, 0, phase);
     splits[phase] =
-        split_gemm(shape, job.rows.count(), panels, job.window.taps() * channels, window.groups * phases, args.tactic);
-    first_task[phase + 1] = first_task[phase] + splits[phase].tasks();
+        split_gemm(shape, job.rows.count(), panels, job.window.taps() * channels, window.groups, args.tactic);
     first_tap[phase + 1] = first_tap[phase] + job.window.taps();
+    if (splits[phase].tasks() > tasks) tasks = splits[phase].tasks();
   }
-  const int64_t group_tasks = first_task[phases];
-  parallel_for(*args.executor, window.groups * group_tasks, [&](int64_t task, int worker) {
-    const int64_t group = task / group_tasks;
-    task %= group_tasks;
-    int64_t phase = 0;
-    while (task >= first_task[phase + 1]) ++phase;
-    const PhaseJob of_phase = phase_job(window, y, group, phase);
+  parallel_for(*args.executor, window.groups * tasks, [&](int64_t task, int worker) {
+    const int64_t group = task / tasks;
+    task %= tasks;
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
-    const WindowRows input = {&of_phase.window, args.inputs[0].as<const float>() + group * channels * window.x_channel,
-                              reinterpret_cast<const float*>(scratch)};
     const size_t zero_bytes = align_up(static_cast<size_t>(channels) * sizeof(float), 64);
-    if (of_phase.window.is_padded()) memset(scratch, 0, zero_bytes);
-
-    const int64_t packed_rows = (group * window.taps() + first_tap[phase]) * channels;
-    GemmJob job = {.shape = shape,
-                   .panels = panels,
-                   .packed = reinterpret_cast<const float*>(args.packed) + packed_rows * panels.padded_columns(),
-                   .taps = of_phase.window.taps(),
-                   .depth = channels,
-                   .rows = of_phase.rows,
-                   .epilogue = &epilogue,
-                   .out = y.as<float>(),
-                   .out_strides = {},
-                   .row_pointers = window_rows,
-                   .context = &input};
-    memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
-    if (y.dims[kChannelAxis] == 1) job.out_strides[kChannelAxis] = 1;
-    run_gemm_task(job, splits[phase], task - first_task[phase], scratch + zero_bytes);
+    memset(scratch, 0, zero_bytes);
+    for (int64_t phase = 0; phase < phases; ++phase) {
+      if (task >= splits[phase].tasks()) continue;
+      const PhaseJob of_phase = phase_job(window, y, group, phase);
+      const WindowRows input = {&of_phase.window,
+                                args.inputs[0].as<const float>() + group * channels * window.x_channel,
+                                reinterpret_cast<const float*>(scratch)};
+      const int64_t packed_rows = (group * window.taps() + first_tap[phase]) * channels;
+      GemmJob job = {.shape = shape,
+                     .panels = panels,
+                     .packed = reinterpret_cast<const float*>(args.packed) + packed_rows * panels.padded_columns(),
+                     .taps = of_phase.window.taps(),
+                     .depth = channels,
+                     .rows = of_phase.rows,
+                     .epilogue = &epilogue,
+                     .out = y.as<float>(),
+                     .out_strides = {},
+                     .row_pointers = window_rows,
+                     .context = &input};
+      memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
+      if (y.dims[kChannelAxis] == 1) job.out_strides[kChannelAxis] = 1;
+      run_gemm_task(job, splits[phase], task, scratch + zero_bytes);
+    }
   });
   return kOkStatus;
 }

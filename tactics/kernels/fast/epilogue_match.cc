@@ -73,8 +73,9 @@ class Matcher {
     const int first = product.factors[0], second = product.factors[1];
     if (product.count == 1) {
       const Node& only = nodes_[first];
-      return product.scale == 1.0 && only.op == PwOp::kSigmoid && is_sum(only.a, epilogue) &&
-             set(TileFunction::kSigmoid, {only.a}, epilogue);
+      if (product.scale != 1.0 || only.op != PwOp::kSigmoid) return false;
+      const ClampedLine inner = clamped_line(only.a);
+      return !inner.is_clamped() && is_sum(inner.node, epilogue) && set(TileFunction::kSigmoid, inner, epilogue);
     }
     return match_product(first, second, product.scale, epilogue) ||
            match_product(second, first, product.scale, epilogue);

@@ -60,7 +60,7 @@ inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64
 enum class TileFunction : uint8_t {
   kClamp = 0,  // clamp(alpha * x + beta)
   kHardSwish,  // x * clamp(alpha * x + beta)
-  kSigmoid,    // 1 / (1 + exp(-x))
+  kSigmoid,    // 1 / (1 + exp(-(alpha * x + beta)))
   kSilu,       // x / (1 + exp(-alpha * x))
   kGelu,       // beta * x * (1 + erf(alpha * x))
 };

@@ -24,8 +24,9 @@ static HWY_INLINE HWY_MAYBE_UNUSED auto hard_swish_function(const TileFinish& ti
   return [=](FloatVec x) { return hn::Mul(x, clamp(hn::MulAdd(x, alpha, beta), low, high)); };
 }
 
-static HWY_INLINE HWY_MAYBE_UNUSED auto sigmoid_function(const TileFinish&) {
-  return [](FloatVec x) { return vector_sigmoid(x); };
+static HWY_INLINE HWY_MAYBE_UNUSED auto sigmoid_function(const TileFinish& tile) {
+  const FloatVec alpha = hn::Set(kF, tile.alpha), beta = hn::Set(kF, tile.beta);
+  return [=](FloatVec x) { return vector_sigmoid(hn::MulAdd(x, alpha, beta)); };
 }
 
 static HWY_INLINE HWY_MAYBE_UNUSED auto silu_function(const TileFinish& tile) {
