@@ -103,8 +103,8 @@ struct Attributes {
                        p.exclusive != 0 ? " exclusive" : "", p.reverse != 0 ? " reverse" : "");
   }
   std::string operator()(const AttentionParams& p) const {
-    return fmt::format("scale={}{}{}", p.scale, p.causal != 0 ? " causal" : "",
-                       p.softcap != 0 ? fmt::format(" softcap={}", p.softcap) : "");
+    return fmt::format("scale={}{}{}{}", p.scale, p.causal != 0 ? " causal" : "",
+                       p.softcap != 0 ? fmt::format(" softcap={}", p.softcap) : "", p.zero_nan != 0 ? " zero_nan" : "");
   }
   std::string operator()(const GatherParams& p) const { return fmt::format("axis={}", p.axis); }
   std::string operator()(const GatherElementsParams& p) const { return fmt::format("axis={}", p.axis); }

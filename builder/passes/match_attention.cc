@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "builder/ir/program_ssa.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
 
@@ -20,6 +21,7 @@ struct Match {
   ValueId values = kNone;
   ValueId mask = kNone;
   double scale = 1;
+  bool zero_nan = false;
   std::vector<ir::NodeId> parts;  // what goes, `context` apart; a node may stand here twice
 };
 
@@ -86,15 +88,48 @@ const ir::Node* scores_product(ir::Graph& graph, ValueId id, Match* match) {
   return is_private(graph, id) ? producer_of(graph, id, OpKind::kMatMul) : nullptr;
 }
 
+// The value that `read` loads, behind conversions; kNone where it is something else.
+ValueId loaded(const ir::Node& node, const ir::SsaProgram& program, ir::PwValue read) {
+  while (program.at(read).op == PwOp::kConvert || program.at(read).op == PwOp::kNarrow) read = program.at(read).read[0];
+  return program.at(read).op == PwOp::kLoad ? node.inputs[program.at(read).operand] : kNone;
+}
+
+// Where(IsNaN(x), 0, x), as PyTorch's exporter writes it behind the softmax of masked scores: x; else `id`.
+ValueId without_nan_check(ir::Graph& graph, ValueId id, Match* match) {
+  ir::Node* choice = producer_of(graph, id, OpKind::kPointwise);
+  if (choice == nullptr || choice->outputs.size() != 1 || !is_private(graph, id)) return id;
+  const ir::SsaProgram program(choice->program);
+  const ir::SsaInstr& select = program.at(program.stored(0));
+  if (select.op != PwOp::kSelect || select.type != PwClass::kFloat) return id;
+  const ir::SsaInstr& yes = program.at(select.read[1]);
+  const ValueId zero = loaded(*choice, program, select.read[1]);
+  const bool is_zero =
+      yes.op == PwOp::kConst ? yes.as_double() == 0 : zero != kNone && splat_of(graph.value(zero)) == 0;
+  const ValueId x = loaded(*choice, program, select.read[2]), condition = loaded(*choice, program, select.read[0]);
+  ir::Node* check = condition == kNone ? nullptr : producer_of(graph, condition, OpKind::kPointwise);
+  if (!is_zero || x == kNone || check == nullptr || check->outputs.size() != 1) return id;
+
+  const ir::SsaProgram test(check->program);
+  ir::PwValue is_nan = test.stored(0);
+  while (test.at(is_nan).op == PwOp::kConvert || test.at(is_nan).op == PwOp::kNarrow) is_nan = test.at(is_nan).read[0];
+  if (test.at(is_nan).op != PwOp::kIsNan || loaded(*check, test, test.at(is_nan).read[0]) != x) return id;
+  if (only_user(graph, condition) != choice || graph.is_output(x) || graph.users(x).size() != 2) return id;
+  match->zero_nan = true;
+  match->parts.push_back(choice->id);
+  match->parts.push_back(check->id);
+  return x;
+}
+
 std::optional<Match> match_at(ir::Graph& graph, ir::Node& context) {
   if (context.kind != OpKind::kMatMul || !context.program.empty()) return std::nullopt;
   Match match;
   match.context = &context;
   match.values = context.inputs[1];
-  const ValueId probabilities = context.inputs[0];
+  const ValueId probabilities = without_nan_check(graph, context.inputs[0], &match);
   ir::Node* softmax = producer_of(graph, probabilities, OpKind::kSoftmax);
   const int rank = graph.value(probabilities).rank();
-  if (softmax == nullptr || (rank != 3 && rank != 4) || !is_private(graph, probabilities)) return std::nullopt;
+  if (softmax == nullptr || (rank != 3 && rank != 4)) return std::nullopt;
+  if (!match.zero_nan && !is_private(graph, probabilities)) return std::nullopt;
   const auto& params = softmax->as<SoftmaxParams>();
   if (params.axis != rank - 1 || params.log != 0) return std::nullopt;
   match.parts.push_back(softmax->id);
@@ -149,6 +184,7 @@ void rewrite(ir::Graph& graph, const Match& match) {
   ir::Node& context = *match.context;
   AttentionParams params;
   params.scale = static_cast<float>(match.scale);
+  params.zero_nan = match.zero_nan;
   std::vector<ValueId> inputs{with_batch(graph, context, match.queries),
                               transposed_keys(graph, context, with_batch(graph, context, match.keys_transposed)),
                               with_batch(graph, context, match.values)};

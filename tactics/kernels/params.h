@@ -136,7 +136,8 @@ struct AttentionParams {
   float scale = 1.0f;
   int32_t causal = 0;    // row s sees columns t <= s
   float softcap = 0.0f;  // 0: none; else softcap*tanh(x/softcap) before the mask
-  int32_t reserved = 0;
+  // A row whose softmax is NaN, as that of no seen column is, counts as all 0.
+  int32_t zero_nan = 0;
 };
 
 struct GatherParams {

@@ -75,6 +75,7 @@ KernelCase attention(CaseMaker& make) {
   AttentionParams params;
   params.causal = make.flag();
   params.softcap = make.chance(3) ? 2.0f : 0.0f;
+  params.zero_nan = make.flag();
   return KernelCase::of(OpKind::kAttention, inputs, {make.output(type, {b, h, s, e})}).with(params);
 }
 

@@ -23,7 +23,7 @@ float softmax_row(float* scores, int64_t count, float scale, float softcap, cons
   const FloatVec max = hn::MaxOfLanes(kF, most);
   FloatVec sum = hn::Zero(kF);
   for (int64_t i = 0; i < count; i += kLanes) {
-    const FloatVec x = vector_exp(hn::Sub(hn::LoadU(kF, scores + i), max));
+    const FloatVec x = vector_exp_of_negative(hn::Sub(hn::LoadU(kF, scores + i), max));
     hn::StoreU(x, kF, scores + i);
     sum = hn::Add(sum, x);
   }
@@ -52,7 +52,7 @@ template <int kRows, int kVectors>
 constexpr KernelDescriptor attention_kernel(const char* name) {
   return {
       .name = name,
-      .revision = 1,
+      .revision = 2,
       .op = OpKind::kAttention,
       .isa = PW_TIER_ISA,
       .validate = [](const KernelArgs& args) { return fast::validate_attention(args, kGemmShape<kRows, kVectors>); },

@@ -49,7 +49,7 @@ void softmax_row(const float* x, float* y, int64_t count, bool log) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int valid = valid_lanes(count, i);
     const FloatVec shifted = hn::Sub(load_or(x + i, valid, -__builtin_inff()), max);
-    const FloatVec power = vector_exp(shifted);
+    const FloatVec power = vector_exp_of_negative(shifted);
     store_or(log ? shifted : power, y + i, valid);
     sum = hn::Add(sum, valid == kLanes ? power : hn::IfThenElseZero(hn::FirstN(kF, static_cast<size_t>(valid)), power));
   }

@@ -22,21 +22,37 @@ static HWY_INLINE FloatVec power_of_two(hn::Vec<hn::RebindToSigned<FloatTag>> n)
   return hn::BitCast(kF, hn::ShiftLeft<23>(hn::Add(n, hn::Set(kI, 127))));
 }
 
+// y and n of exp(x) = y * 2^n, n whole. For |x| below 106, or NaN.
+struct ScaledExp {
+  FloatVec y, n;
+};
+static HWY_INLINE ScaledExp scaled_exp(FloatVec x) {
+  constexpr float kC[] = {0.4999999337f, 0.1666651952f, 0.04166840108f, 0.008368851068f, 0.001381432072f};
+  const FloatVec n = hn::Round(hn::Mul(x, hn::Set(kF, 1.44269504f)));
+  // ln 2 in two parts, the first with 9 trailing zero bits, so that n * part is exact.
+  FloatVec r = hn::NegMulAdd(n, hn::Set(kF, 0.693359375f), x);
+  r = hn::NegMulAdd(n, hn::Set(kF, -2.12194440e-4f), r);
+  const FloatVec y = hn::MulAdd(hn::Mul(r, r), polynomial(r, kC), r);
+  return {hn::Add(y, hn::Set(kF, 1.0f)), n};
+}
+
 static HWY_INLINE HWY_MAYBE_UNUSED FloatVec vector_exp(FloatVec x) {
   constexpr hn::RebindToSigned<FloatTag> kI{};
-  constexpr float kC[] = {0.4999999337f, 0.1666651952f, 0.04166840108f, 0.008368851068f, 0.001381432072f};
   // Past these the result is inf or 0 whatever x is. The operand order makes x the result where it is NaN.
-  const FloatVec clamped = hn::Min(hn::Set(kF, 89.0f), hn::Max(hn::Set(kF, -105.0f), x));
-  const FloatVec n = hn::Round(hn::Mul(clamped, hn::Set(kF, 1.44269504f)));
-  // ln 2 in two parts, the first with 9 trailing zero bits, so that n * part is exact.
-  FloatVec r = hn::NegMulAdd(n, hn::Set(kF, 0.693359375f), clamped);
-  r = hn::NegMulAdd(n, hn::Set(kF, -2.12194440e-4f), r);
-  FloatVec y = hn::MulAdd(hn::Mul(r, r), polynomial(r, kC), r);
-  y = hn::Add(y, hn::Set(kF, 1.0f));
+  const ScaledExp e = scaled_exp(hn::Min(hn::Set(kF, 89.0f), hn::Max(hn::Set(kF, -105.0f), x)));
   // In two steps: n reaches from -151 to 128, where one power of two would be no normal number.
-  const auto whole = hn::ConvertTo(kI, n);
+  const auto whole = hn::ConvertTo(kI, e.n);
   const auto half = hn::ShiftRight<1>(whole);
-  return hn::Mul(hn::Mul(y, power_of_two(half)), power_of_two(hn::Sub(whole, half)));
+  return hn::Mul(hn::Mul(e.y, power_of_two(half)), power_of_two(hn::Sub(whole, half)));
+}
+
+// exp(x) for x <= 0 or NaN; 0 below -87, where vector_exp makes denormal numbers, at some hundred cycles a vector: the
+// softmax of 12 x 128 rows of 128 masked scores took 0.77 ms with them and 0.1 without.
+static HWY_INLINE HWY_MAYBE_UNUSED FloatVec vector_exp_of_negative(FloatVec x) {
+  constexpr hn::RebindToSigned<FloatTag> kI{};
+  const FloatVec lowest = hn::Set(kF, -87.0f);
+  const ScaledExp e = scaled_exp(hn::Max(lowest, x));
+  return hn::IfThenZeroElse(hn::Lt(x, lowest), hn::Mul(e.y, power_of_two(hn::ConvertTo(kI, e.n))));
 }
 
 static HWY_INLINE HWY_MAYBE_UNUSED FloatVec vector_log(FloatVec x) {

@@ -34,7 +34,8 @@ void attend(const KernelArgs& args, const Run& query, const Position& at, int64_
   }
   double sum = 0;
   for (int64_t t = 0; t < columns; ++t) sum += weights[t] = exp(weights[t] - most);
-  for (int64_t t = 0; t < columns; ++t) weights[t] /= sum;
+  const bool is_zero = params.zero_nan != 0 && sum != sum;
+  for (int64_t t = 0; t < columns; ++t) weights[t] = is_zero ? 0 : weights[t] / sum;
 }
 
 }  // namespace

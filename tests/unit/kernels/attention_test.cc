@@ -1,6 +1,8 @@
 // Tiled attention against the reference, for every tile of every tier this CPU runs.
 #include <gtest/gtest.h>
 
+#include <cfloat>
+#include <cmath>
 #include <limits>
 
 #include "tests/support/contraction_cases.h"
@@ -43,10 +45,36 @@ AttentionShape random_shape(Rng& rng) {
   s.params.scale = 0.25f;
   s.params.causal = static_cast<int32_t>(random_int(rng, 0, 1));
   s.params.softcap = random_int(rng, 0, 2) == 0 ? 0.5f : 0.0f;
+  s.params.zero_nan = static_cast<int32_t>(random_int(rng, 0, 1));
   return s;
 }
 
 TEST(AttentionTest, ThereIsAKernelForEveryTier) { EXPECT_GE(attention_kernels().size(), 2u); }
+
+// Masks of minus infinity and of the lowest float, as exporters write them; whole rows of them.
+TEST(AttentionTest, MasksThatHideColumnsAndWholeRows) {
+  Rng rng(11);
+  for (const KernelDescriptor* kernel : attention_kernels()) {
+    for (const double hidden : {-HUGE_VAL, static_cast<double>(-FLT_MAX), -88.0}) {
+      for (const int32_t zero_nan : {0, 1}) {
+        AttentionShape s = random_shape(rng);
+        s.params.causal = 0;
+        s.params.zero_nan = zero_nan;
+        KernelCase c = attention_case(rng, s);
+        TestTensor mask = TestTensor::random(rng, DType::kF32, {s.queries, s.keys});
+        std::vector<double> elements = mask.elements();
+        for (int64_t i = 0; i < mask.count(); ++i) {
+          if (i / s.keys % 3 == 0 || random_int(rng, 0, 1) == 0) elements[static_cast<size_t>(i)] = hidden;
+        }
+        mask.set_elements(elements);
+        c.inputs.push_back(mask);
+        c.core_inputs = 4;
+        SCOPED_TRACE(describe(c));
+        expect_like_reference(*kernel, c, kTolerance);
+      }
+    }
+  }
+}
 
 TEST(AttentionTest, RandomShapes) {
   Rng rng(1);

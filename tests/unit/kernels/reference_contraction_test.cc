@@ -179,6 +179,14 @@ TEST(ReferenceAttention, MasksAndCausality) {
   EXPECT_EQ(run(attention({q, k, v, f32({2, 2}, {-inf, 0, 0, -inf})}, {1, 1, 2, 1}, {})), (std::vector<double>{8, 4}));
 }
 
+TEST(ReferenceAttention, ARowThatSeesNothingIsNanOrZero) {
+  const TestTensor q = f32({1, 1, 2, 1}, {0, 0}), k = f32({1, 1, 2, 1}, {1, 1}), v = f32({1, 1, 2, 1}, {4, 8});
+  const double inf = std::numeric_limits<double>::infinity();
+  const TestTensor mask = f32({2, 2}, {-inf, -inf, 0, -inf});
+  EXPECT_TRUE(std::isnan(run(attention({q, k, v, mask}, {1, 1, 2, 1}, {}))[0]));
+  EXPECT_EQ(run(attention({q, k, v, mask}, {1, 1, 2, 1}, {.zero_nan = 1})), (std::vector<double>{0, 4}));
+}
+
 TEST(ReferenceAttention, HeadsShareKeysInRuns) {
   const TestTensor q(DType::kF32, {1, 4, 1, 1}), k = f32({1, 2, 1, 1}, {1, 1}), v = f32({1, 2, 1, 1}, {4, 8});
   TestTensor zeros = q;
