@@ -127,6 +127,21 @@ TEST_F(AttentionTest, ScaleOnBothOperands) {
               HasSubstr("%y: fp32[n, 2, 5, 3] = Attention(%q, %k/transposed, %v) {scale=0.125}"));
 }
 
+// As PyTorch's exporter guards rows that a mask hides altogether.
+TEST_F(AttentionTest, WhoseNanProbabilitiesAreMadeZero) {
+  const ValueId p = softmax(matmul("scores", q_, k_));
+  const ValueId is_nan = pointwise("is_nan", {p}, [](ir::SsaProgram& program, const auto& in) {
+    return program.convert(program.unary(PwOp::kIsNan, in[0]), PwClass::kUint);
+  });
+  graph.value(is_nan).dtype = DType::kBool;
+  const ValueId w = pointwise("w", {is_nan, p}, [](ir::SsaProgram& program, const auto& in) {
+    const ir::PwValue condition = program.convert(in[0], PwClass::kFloat);
+    return program.ternary(PwOp::kSelect, condition, program.constant(0), in[1]);
+  });
+  EXPECT_THAT(matched(match_attention, matmul("y", w, v_)),
+              HasSubstr("%y: fp32[n, 2, 5, 3] = Attention(%q, %k/transposed, %v) {scale=1 zero_nan}"));
+}
+
 TEST_F(AttentionTest, OfThreeAxes) {
   const ValueId q = input("q3", {n_, 5, 4}), k = input("k3", {n_, 4, 7}), v = input("v3", {n_, 7, 3});
   EXPECT_EQ(matched(match_attention, matmul("y", softmax(matmul("scores", q, k)), v)),

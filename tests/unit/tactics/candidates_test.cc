@@ -50,12 +50,17 @@ TEST(Candidates, OfAConvolutionFollowTheInstructionSet) {
   const StepSpec spec = conv_spec(64, 64, 56);
   EXPECT_THAT(offered(spec, Isa::kReference), ElementsAre("reference_conv"));
   EXPECT_THAT(offered(spec, Isa::kBaseline),
-              ElementsAre("conv_f32_6x2_baseline", "conv_f32_4x3_baseline", "reference_conv"));
-  EXPECT_THAT(offered(spec, Isa::kAvx2), ElementsAre("conv_f32_6x2_avx2", "conv_f32_4x3_avx2", "conv_f32_6x2_baseline",
-                                                     "conv_f32_4x3_baseline", "reference_conv"));
+              ElementsAre("conv_f32_6x2_baseline", "conv_f32_4x3_baseline", "winograd_f32_4x4_6x2_baseline",
+                          "winograd_f32_2x2_6x2_baseline", "reference_conv"));
+  EXPECT_THAT(offered(spec, Isa::kAvx2),
+              ElementsAre("conv_f32_6x2_avx2", "conv_f32_4x3_avx2", "winograd_f32_4x4_6x2_avx2",
+                          "winograd_f32_2x2_6x2_avx2", "conv_f32_6x2_baseline", "conv_f32_4x3_baseline",
+                          "winograd_f32_4x4_6x2_baseline", "winograd_f32_2x2_6x2_baseline", "reference_conv"));
   EXPECT_THAT(offered(spec, Isa::kAvx512),
               ElementsAre("conv_f32_12x2_avx512", "conv_f32_6x4_avx512", "conv_f32_8x3_avx512", "conv_f32_14x2_avx512",
-                          "conv_f32_6x2_avx2", "conv_f32_4x3_avx2", "reference_conv"));
+                          "winograd_f32_4x4_12x2_avx512", "winograd_f32_2x2_12x2_avx512", "winograd_f32_4x4_6x4_avx512",
+                          "winograd_f32_2x2_6x4_avx512", "conv_f32_6x2_avx2", "conv_f32_4x3_avx2",
+                          "winograd_f32_4x4_6x2_avx2", "winograd_f32_2x2_6x2_avx2", "reference_conv"));
 }
 
 TEST(Candidates, PackedWeightsMustBeConstant) {
@@ -94,14 +99,16 @@ TEST(Candidates, MustRunAtEveryCornerOfTheProfile) {
 TEST(Candidates, AKernelsSourceIsItsFamily) {
   EXPECT_EQ(tactic_source("conv_transpose_f32_6x2_avx2"), "conv_transpose");
   EXPECT_EQ(tactic_source("conv_f32_6x2_avx2"), "conv");
+  EXPECT_EQ(tactic_source("conv_f32_dot_avx2"), "conv");
   EXPECT_EQ(tactic_source("first_layer_f32_12x2_avx512"), "first_layer");
+  EXPECT_EQ(tactic_source("winograd_f32_4x4_6x2_avx2"), "winograd");
   EXPECT_EQ(tactic_source("movement_copy"), "movement");
 }
 
 TEST(Candidates, SourcesAreExcludedByName) {
   SearchOptions options;
   options.isa = Isa::kAvx2;
-  options.excluded_sources = {"conv"};
+  options.excluded_sources = {"conv", "winograd"};
   std::vector<Refusal> refusals;
   EXPECT_THAT(names_of(candidates(conv_spec(64, 64, 56), {}, options, &refusals)), ElementsAre("reference_conv"));
   EXPECT_EQ(refusal_of("conv_f32_6x2_avx2", refusals), "excluded by --tacticSources");
