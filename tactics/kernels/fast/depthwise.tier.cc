@@ -56,7 +56,7 @@ struct Fixed {
       for (int k = 0; k < kWidth; ++k) {
         w[k] = hn::LoadU(kF, block.weights + (row * kWidth + k) * block.padded_channels + channel);
       }
-      const float* const* at = block.columns + row * kColumns;
+      const float* const* at = kBorder ? block.columns + row * kColumns : nullptr;
       const float* x = kBorder ? nullptr : block.lines[row] + channel;
 #pragma GCC unroll 32
       for (int column = 0; column < kColumns; ++column) {
