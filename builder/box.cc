@@ -48,9 +48,10 @@ bool holds(const Guard& guard, const SymbolValues& values) {
   return guard.equal ? left == right : left <= right;
 }
 
-// Of guards over step results nothing is known before a run.
-const Guard* broken_guard(const Graph& graph, const SymbolValues& values) {
+// Of guards over step results nothing is known before a run. Those of branches count where they are asked for.
+const Guard* broken_guard(const Graph& graph, const SymbolValues& values, bool of_branches) {
   for (const Guard& guard : graph.guards) {
+    if (guard.branch >= 0 && !of_branches) continue;
     if (!depends_on_results(graph, guard) && !holds(guard, values)) return &guard;
   }
   return nullptr;
@@ -81,7 +82,7 @@ void check_shared_dims(const Graph& graph, const Profile& profile, const SymbolV
 }
 
 void check_guards_at_opt(const Graph& graph, const SymbolValues& opt) {
-  if (const Guard* guard = broken_guard(graph, opt)) {
+  if (const Guard* guard = broken_guard(graph, opt, true)) {
     refuse_shapes("opt", *guard, opt, "choose others with --optShapes or --shapes");
   }
 }
@@ -93,7 +94,7 @@ constexpr int64_t kMostTried = 1 << 16;
 std::string smallest_that_fits(const Graph& graph, const Guard& guard, SymbolValues values, const SymbolValues& max) {
   for (const int index : ir::symbols_of({guard.left, guard.right})) {
     const auto at = static_cast<size_t>(index);
-    const int64_t least = values[at], most = std::min(max[at], least + kMostTried);
+    const int64_t least = values[at], most = max[at] - kMostTried > least ? least + kMostTried : max[at];
     while (values[at] < most && !holds(guard, values)) ++values[at];
     if (holds(guard, values)) {
       const ir::Symbol& symbol = graph.expr_pool()->symbols()[at];
@@ -154,7 +155,9 @@ Box::Box(const Graph& graph, const Profile& profile) : guards_(graph.guards) {
   check_guards_at_opt(graph, opt_);
   check_guards_at_min(graph, min, max);
   for (const SymbolValues& corner : {min, max}) {
-    if (corner != opt_ && broken_guard(graph, corner) == nullptr) corners_.push_back(corner);
+    if (corner == opt_) continue;
+    if (broken_guard(graph, corner, false) == nullptr) corners_.push_back(corner);
+    if (broken_guard(graph, corner, true) == nullptr) body_corners_.push_back(corner);
   }
 }
 

@@ -21,8 +21,9 @@ class Box {
   Box(const ir::Graph& graph, const Profile& profile);
 
   const SymbolValues& opt() const { return opt_; }
-  // The box's lowest and highest corner, each only where it differs from opt and the graph's guards let it through.
-  const std::vector<SymbolValues>& corners() const { return corners_; }
+  // The box's lowest and highest corner, each only where it differs from opt and the guards let it through: those of
+  // every run, and for steps in bodies (`of_body`) those of branches too.
+  const std::vector<SymbolValues>& corners(bool of_body) const { return of_body ? body_corners_ : corners_; }
   // What the expression can be at most anywhere in the box.
   int64_t upper_bound(ir::Dim dim) const;
   // Bytes that a dense tensor of the graph or of a body in it takes at most. Throws Error(kResource), naming it, where
@@ -33,7 +34,7 @@ class Box {
   const std::vector<ir::Guard>& guards_;  // the graph's
   std::vector<ir::Interval> ranges_;
   SymbolValues opt_;
-  std::vector<SymbolValues> corners_;
+  std::vector<SymbolValues> corners_, body_corners_;
 };
 
 int64_t evaluate_at(ir::Dim dim, const SymbolValues& values);

@@ -82,19 +82,19 @@ void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& pro
   for (const ir::Guard& guard : graph.guards) refuse({guard.left, guard.right}, guard.layer);
 }
 
-void plan_steps(const Graph& graph, const Box& box, std::vector<PlannedStep>* steps) {
+void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<PlannedStep>* steps) {
   for (const NodeId id : steps_of(graph)) {
     const ir::Node& node = graph.node(id);
     PlannedStep& step = steps->emplace_back();
     step.node = id;
     if (is_control(node.kind)) {
       step.choice.candidate.kernel = &control_descriptor(node.kind);
-      for (const auto& body : node.bodies) plan_steps(*body, box, steps);
+      for (const auto& body : node.bodies) plan_steps(*body, true, box, steps);
       continue;
     }
     step.opt = make_spec(graph, node, box.opt());
     step.largest = make_largest_spec(graph, node, box);
-    for (const SymbolValues& corner : box.corners()) step.corners.push_back(make_spec(graph, node, corner));
+    for (const SymbolValues& corner : box.corners(is_body)) step.corners.push_back(make_spec(graph, node, corner));
   }
 }
 
@@ -169,7 +169,7 @@ BuildResult build(Graph graph, const BuildOptions& options) {
     const Box box(graph, options.profiles[i]);
     check_sizes(graph, box);
     std::vector<PlannedStep> steps;
-    plan_steps(graph, box, &steps);
+    plan_steps(graph, false, box, &steps);
     if (options.begin_profile) options.begin_profile(i);
     choose_tactics(options.search, &steps, &result.search);
     result.programs.push_back(emitter.add_program(i, box, steps));

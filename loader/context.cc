@@ -239,7 +239,8 @@ Status pw_context::run_loop(uint32_t step) {
 }
 
 Status pw_context::run_step(uint32_t step) {
-  if (schedule_.is_left_out(step)) return schedule_.place_again(step, shapes_, memory_);
+  // Says again why it could not be placed.
+  if (schedule_.is_left_out(step)) PW_RETURN_IF_ERROR(schedule_.place_again(step, shapes_, memory_));
   Status status = kOkStatus;
   switch (schedule_.steps().bodies(step)) {
     case 0:

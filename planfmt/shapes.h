@@ -22,7 +22,7 @@ uint32_t input_count(const plan::Plan& plan);
 
 class ShapeValues {
  public:
-  // Room for the plan's symbols and expressions, and the program's stages. kResource.
+  // Room for the plan's symbols and expressions, and the program's stages. kResource, kCorrupt (stages).
   Status prepare(const plan::Plan& plan, const plan::Program& program);
   const Stages& stages() const { return stages_; }
 

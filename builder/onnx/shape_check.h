@@ -9,7 +9,8 @@
 
 namespace planwright::builder {
 
-// Longer than any memory. Importers multiply dims by attributes that they keep below 2^20, which so fits 64 bits.
+// Longer than any memory, and small enough that what importers compute of dims seldom passes 64 bits; where it does, the
+// arithmetic of dims says so.
 inline constexpr int64_t kMaxDim = int64_t{1} << 40;
 
 // How many elements there may be where an empty axis counts as one of length 1: strides are computed all the same.

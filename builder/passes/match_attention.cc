@@ -107,7 +107,10 @@ ValueId without_nan_check(ir::Graph& graph, ValueId id, Match* match) {
       yes.op == PwOp::kConst ? yes.as_double() == 0 : zero != kNone && splat_of(graph.value(zero)) == 0;
   const ValueId x = loaded(*choice, program, select.read[2]), condition = loaded(*choice, program, select.read[0]);
   ir::Node* check = condition == kNone ? nullptr : producer_of(graph, condition, OpKind::kPointwise);
-  if (!is_zero || x == kNone || check == nullptr || check->outputs.size() != 1) return id;
+  if (!is_zero || x == kNone || graph.value(x).dtype != DType::kF32) return id;
+  // A zero of more axes would make more of the probabilities.
+  if (!same_shape(graph.value(x).dims, graph.value(id).dims)) return id;
+  if (check == nullptr || check->outputs.size() != 1) return id;
 
   const ir::SsaProgram test(check->program);
   ir::PwValue is_nan = test.stored(0);

@@ -154,7 +154,7 @@ class Attention {
       weights[r] = row;
       const int64_t seen = keys_of(first + r);
       const float* mask = mask_of_row(batch, head, first + r, seen, mask_row);
-      // Of no keys the sum is 0, and so is the result.
+      // Of no keys the result is 0.
       const float sum = seen == 0 ? 1.0f : tier_.softmax_row(row, seen, params_.scale, params_.softcap, mask);
       const bool is_zero = params_.zero_nan != 0 && sum != sum;
       factors[r] = is_zero ? 1.0f : 1.0f / sum;

@@ -109,6 +109,9 @@ Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier) {
   int64_t taps = 1;
   for (int axis = 2; axis < w.rank; ++axis) taps *= w.dims[axis];  // each at most 2^30
   if (taps > 4096) return error(StatusCode::kUnsupported, "the kernel has %ld taps, more than 4096", taps);
+  if (y.dims[1] > tier.most_columns) {
+    return error(StatusCode::kUnsupported, "%ld filters, the kernel is for at most %d", y.dims[1], tier.most_columns);
+  }
   return validate_epilogue(args, tier, 1);
 }
 

@@ -59,10 +59,6 @@ Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int colum
   if (!tier.is_strip_program(args.program, args.program_size)) {
     return error(StatusCode::kUnsupported, "the epilogue does not compute in fp32 throughout");
   }
-  const int64_t columns = args.outputs[0].dims[column_axis];
-  if (columns > tier.most_columns) {
-    return error(StatusCode::kUnsupported, "%ld columns, the kernel is for at most %d", columns, tier.most_columns);
-  }
   if (tier.strip_program == nullptr && !make_epilogue(args, tier, column_axis).straight) {
     return error(StatusCode::kUnsupported, "the kernel has no such epilogue");
   }

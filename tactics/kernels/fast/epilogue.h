@@ -29,8 +29,8 @@ struct Epilogue {
   EpilogueOperand operands[kMaxPwOperands];
 };
 
-// Whether `tier` can run the epilogue: fp32 operands and output, as many columns along that axis of the output as it
-// is for, and a program that it knows. For arguments that validate_common.
+// Whether `tier` can run the epilogue, with columns along that axis of the output: fp32 operands and output, and a
+// program that it knows. For arguments that validate_common.
 Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);
 
 // `column_axis` is the output's axis along which panels lie, and 1 its stride there.

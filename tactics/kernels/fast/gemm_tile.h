@@ -47,7 +47,7 @@ using GemmKernel = void (*)(const GemmTile& tile);
 inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64_t index, int64_t tiles,
                        GemmTile* tile) {
   constexpr int64_t kLine = 64;
-  // Of a next panel that L2 holds beside this one (1 MiB and more since AVX-512).
+  // Of a next panel that an L2 of 1 MiB and more holds beside the input; a smaller one loses it again.
   constexpr int64_t kMostBytes = 640 * 1024;
   if (rows * row_bytes > kMostBytes) return;
   const int64_t shares = row_bytes <= kLine ? 1 : row_bytes / kLine < tiles ? row_bytes / kLine : tiles;

@@ -239,9 +239,11 @@ class Winograd {
         tile.out = out;
         tile.ahead_step = 0;
         tile.ahead = &kNothingAhead;
-        // The next position's weights follow.
-        read_ahead(tile.panel + channels * width, channels, width * static_cast<int64_t>(sizeof(float)), group, groups,
-                   &tile);
+        // The next position's weights follow, or the next panel's.
+        if (position + 1 < tiling_.positions || panel + 1 < panels.count()) {
+          read_ahead(tile.panel + channels * width, channels, width * static_cast<int64_t>(sizeof(float)), group,
+                     groups, &tile);
+        }
         gemm_.kernels[rows][vectors](tile);
       }
     }
@@ -407,13 +409,11 @@ int winograd_tactics(const KernelArgs& args, const WinogradShape& shape, TacticP
   if (tiling.count == 0) return count;
   add(0, 1);
   // Few tasks of large blocks read the weights less often, small blocks stay in L2 and keep more workers busy.
-  if (tiling.block > 2 * kFewestTiles) add(tiling.block / 2, 0);
+  if (tiling.block > kFewestTiles) add((tiling.block + 1) / 2, 0);
   if (tiling.block < tiling.count) {
     add(2 * tiling.block, 0);
     add(2 * tiling.block, 1);
     add(4 * tiling.block, 1);
-  } else if (tiling.count > kFewestTiles) {
-    add(tiling.count / 2 + 1, 0);
   }
   return count;
 }

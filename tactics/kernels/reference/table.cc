@@ -4,17 +4,20 @@
 namespace planwright {
 namespace {
 
+// 2: AttentionParams::zero_nan.
+constexpr uint32_t revision_of(OpKind kind) { return kind == OpKind::kAttention ? 2 : 1; }
+
 constexpr KernelDescriptor kKernels[] = {
 #define PW_REFERENCE(kind, base)           \
   {.name = "reference_" #base,             \
-   .revision = 1,                          \
+   .revision = revision_of(OpKind::kind),  \
    .op = OpKind::kind,                     \
    .isa = Isa::kReference,                 \
    .validate = reference::validate_##base, \
    .run = reference::run_##base},
 #define PW_REFERENCE_MEMORY(kind, base)           \
   {.name = "reference_" #base,                    \
-   .revision = 1,                                 \
+   .revision = revision_of(OpKind::kind),         \
    .op = OpKind::kind,                            \
    .isa = Isa::kReference,                        \
    .validate = reference::validate_##base,        \

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "tests/support/contraction_cases.h"
 
@@ -38,7 +40,15 @@ ConvShape random_shape(Rng& rng) {
   return shape;
 }
 
-TEST(WinogradTest, ThereIsAKernelOfEachSizeForEveryTier) { EXPECT_GE(winograd_kernels().size(), 2u); }
+TEST(WinogradTest, ThereIsAKernelOfEachSizeForEveryTier) {
+  std::map<Isa, std::set<std::string>> sizes;
+  for (const KernelDescriptor* kernel : winograd_kernels()) {
+    sizes[kernel->isa].insert(std::string(kernel->name).substr(std::string("winograd_f32_").size(), 3));
+  }
+  for (const KernelDescriptor* kernel : family_of(OpKind::kConv, "conv_f32_")) {
+    EXPECT_EQ(sizes[kernel->isa], (std::set<std::string>{"2x2", "4x4"})) << name_of(kernel->isa);
+  }
+}
 
 TEST(WinogradTest, RandomShapes) {
   Rng rng(1);
@@ -108,8 +118,7 @@ TEST(WinogradTest, EpilogueOperandsOfAnyStrides) {
   }
 }
 
-// What the header says of its rounding, on normally distributed data with many channels: m = 2 rounds less than 2 times
-// as much as the plain kernels, m = 4 less than 4 times.
+// What the header says of its rounding, on normally distributed data with many channels.
 TEST(WinogradTest, RoundsLittleMoreThanThePlainKernels) {
   Rng rng(5);
   KernelCase c = conv_case(rng, shape_of(256, 32, {16, 16}, {1, 1}));
@@ -130,7 +139,7 @@ TEST(WinogradTest, RoundsLittleMoreThanThePlainKernels) {
   const double plain = error_of(*family_of(OpKind::kConv, "conv_f32_").front());
   for (const KernelDescriptor* kernel : winograd_kernels()) {
     const bool is_large = std::string(kernel->name).find("4x4") != std::string::npos;
-    EXPECT_LT(error_of(*kernel), (is_large ? 4 : 2) * plain) << kernel->name;
+    EXPECT_LT(error_of(*kernel), (is_large ? 2.5 : 1.2) * plain) << kernel->name;
   }
 }
 

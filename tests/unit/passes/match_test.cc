@@ -142,6 +142,21 @@ TEST_F(AttentionTest, WhoseNanProbabilitiesAreMadeZero) {
               HasSubstr("%y: fp32[n, 2, 5, 3] = Attention(%q, %k/transposed, %v) {scale=1 zero_nan}"));
 }
 
+// A zero of more rows than the probabilities have makes more rows of them.
+TEST_F(AttentionTest, NotWhereTheZeroBroadcastsTheProbabilities) {
+  const ValueId q = input("q1", {1, 2, 1, 4}), k = input("k1", {1, 2, 4, 7});
+  const ValueId p = softmax(matmul("scores", q, k));
+  const ValueId is_nan = pointwise("is_nan", {p}, [](ir::SsaProgram& program, const auto& in) {
+    return program.convert(program.unary(PwOp::kIsNan, in[0]), PwClass::kUint);
+  });
+  graph.value(is_nan).dtype = DType::kBool;
+  const ValueId zero = constant("zero", {1, 1, 5, 1}, std::vector<float>(5, 0.0f));
+  const ValueId w = pointwise("w", {is_nan, zero, p}, [](ir::SsaProgram& program, const auto& in) {
+    return program.ternary(PwOp::kSelect, program.convert(in[0], PwClass::kFloat), in[1], in[2]);
+  });
+  EXPECT_EQ(matched(match_attention, matmul("y", w, input("v1", {1, 2, 7, 3}))), "unchanged");
+}
+
 TEST_F(AttentionTest, OfThreeAxes) {
   const ValueId q = input("q3", {n_, 5, 4}), k = input("k3", {n_, 4, 7}), v = input("v3", {n_, 7, 3});
   EXPECT_EQ(matched(match_attention, matmul("y", softmax(matmul("scores", q, k)), v)),
