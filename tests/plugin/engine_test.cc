@@ -182,13 +182,27 @@ TEST_F(CustomOperators, RefuseDataWithThePlaceThatFailsFirst) {
 
 // ---- The builder
 
+// The row is long enough at the profile's min and opt, and too short where a short x meets a long z.
 TEST_F(CustomOperators, AGuardNamesTheLayerWhenShapesAreSet) {
-  const BuiltEngine engine(
-      build("(float[n, h] x) => (float[n, v] y) { y = com.example.WindowMean<size = 8>(x) }").plan);
-  const Failure failure = run_failure(engine, {counting({2, 5})});
+  const BuiltEngine engine(build("(float[n, h] x, float[k] z) => (float[n, v] y) <int64[1] end = {99}, "
+                                 "int64[1] axis = {1}, int64[1] eight = {8}> {"
+                                 "length = Shape(z) first = Div(length, eight) row = Slice(x, first, end, axis)"
+                                 "y = com.example.WindowMean<size = 9>(row) }",
+                                 16, 64)
+                               .plan);
+  EXPECT_EQ(run_failure(engine, {counting({16, 16}), counting({16})}), Failure{});
+  const Failure failure = run_failure(engine, {counting({16, 16}), counting({64})});
   EXPECT_EQ(failure.code, StatusCode::kInvalid);
   EXPECT_THAT(failure.message, HasSubstr("layer y"));
   EXPECT_THAT(failure.message, HasSubstr("the window fits the row"));
+}
+
+TEST_F(CustomOperators, AProfileWhoseMinItCannotRunIsRefused) {
+  const Failure failure = failure_of(
+      [] { build("(float[n, h] x) => (float[n, v] y) { y = com.example.WindowMean<size = 8>(x) }", 5, 64); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid);
+  EXPECT_THAT(failure.message, HasSubstr("layer y: the window fits the row"));
+  EXPECT_THAT(failure.message, HasSubstr("input x needs at least 8 at axis 1"));
 }
 
 TEST_F(CustomOperators, WhatAPluginRefusesNamesTheNode) {
