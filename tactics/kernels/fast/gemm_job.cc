@@ -197,7 +197,7 @@ GemmSplit split_gemm(const GemmShape& shape, int64_t rows, const PanelPlan& pane
                      const TacticParams& tactic) {
   GemmSplit split = {1, 1, 0, 0};
   const int64_t tiles = row_tiles(rows, shape.rows);
-  if (tiles == 0 || panels.count() == 0) return split;
+  if (tiles == 0 || panels.count() == 0 || jobs == 0) return split;
 
   // In double: an estimate needs no exactness, and cannot overflow there.
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(panels.padded_columns()) *

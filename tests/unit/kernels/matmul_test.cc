@@ -37,6 +37,23 @@ bool is_constant(const KernelDescriptor& kernel) { return kernel.packed_inputs !
 
 TEST(MatMulTest, ThereAreKernelsForEveryTier) { EXPECT_GE(matmul_kernels().size(), 4u); }
 
+// A batch of none has rows and columns all the same; listing its tactics once divided by its length.
+TEST(MatMulTest, OfNoMatrices) {
+  const KernelCase c =
+      KernelCase::of(OpKind::kMatMul, {TestTensor(DType::kF32, {0, 2, 3}), TestTensor(DType::kF32, {0, 3, 4})},
+                     {TestTensor(DType::kF32, {0, 2, 4})});
+  int taken = 0;
+  for (const KernelDescriptor* kernel : matmul_kernels()) {
+    if (!validate_case(*kernel, c).ok()) continue;
+    ++taken;
+    std::vector<TensorView> views;
+    TacticParams list[8];
+    if (kernel->tactics != nullptr) EXPECT_GE(kernel->tactics(c.args(&views), list, 8), 1) << kernel->name;
+    EXPECT_TRUE(run_kernel(*kernel, c).ok()) << kernel->name;
+  }
+  EXPECT_GT(taken, 0);
+}
+
 TEST(MatMulTest, RandomShapesAndStrides) {
   Rng rng(1);
   for (const KernelDescriptor* kernel : matmul_kernels()) {
