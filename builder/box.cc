@@ -94,7 +94,9 @@ constexpr int64_t kMostTried = 1 << 16;
 std::string smallest_that_fits(const Graph& graph, const Guard& guard, SymbolValues values, const SymbolValues& max) {
   for (const int index : ir::symbols_of({guard.left, guard.right})) {
     const auto at = static_cast<size_t>(index);
-    const int64_t least = values[at], most = max[at] - kMostTried > least ? least + kMostTried : max[at];
+    const int64_t least = values[at];
+    int64_t most;
+    if (!checked_add(least, kMostTried, &most) || most > max[at]) most = max[at];
     while (values[at] < most && !holds(guard, values)) ++values[at];
     if (holds(guard, values)) {
       const ir::Symbol& symbol = graph.expr_pool()->symbols()[at];

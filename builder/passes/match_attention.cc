@@ -88,10 +88,18 @@ const ir::Node* scores_product(ir::Graph& graph, ValueId id, Match* match) {
   return is_private(graph, id) ? producer_of(graph, id, OpKind::kMatMul) : nullptr;
 }
 
-// The value that `read` loads, behind conversions; kNone where it is something else.
+// What a program computes behind conversions.
+const ir::SsaInstr& unconverted(const ir::SsaProgram& program, ir::PwValue value) {
+  while (program.at(value).op == PwOp::kConvert || program.at(value).op == PwOp::kNarrow) {
+    value = program.at(value).read[0];
+  }
+  return program.at(value);
+}
+
+// The value that `read` loads; kNone where it is something else.
 ValueId loaded(const ir::Node& node, const ir::SsaProgram& program, ir::PwValue read) {
-  while (program.at(read).op == PwOp::kConvert || program.at(read).op == PwOp::kNarrow) read = program.at(read).read[0];
-  return program.at(read).op == PwOp::kLoad ? node.inputs[program.at(read).operand] : kNone;
+  const ir::SsaInstr& load = unconverted(program, read);
+  return load.op == PwOp::kLoad ? node.inputs[load.operand] : kNone;
 }
 
 // Where(IsNaN(x), 0, x), as PyTorch's exporter writes it behind the softmax of masked scores: x; else `id`.
@@ -113,9 +121,8 @@ ValueId without_nan_check(ir::Graph& graph, ValueId id, Match* match) {
   if (check == nullptr || check->outputs.size() != 1) return id;
 
   const ir::SsaProgram test(check->program);
-  ir::PwValue is_nan = test.stored(0);
-  while (test.at(is_nan).op == PwOp::kConvert || test.at(is_nan).op == PwOp::kNarrow) is_nan = test.at(is_nan).read[0];
-  if (test.at(is_nan).op != PwOp::kIsNan || loaded(*check, test, test.at(is_nan).read[0]) != x) return id;
+  const ir::SsaInstr& is_nan = unconverted(test, test.stored(0));
+  if (is_nan.op != PwOp::kIsNan || loaded(*check, test, is_nan.read[0]) != x) return id;
   if (only_user(graph, condition) != choice || graph.is_output(x) || graph.users(x).size() != 2) return id;
   match->zero_nan = true;
   match->parts.push_back(choice->id);
