@@ -103,9 +103,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
                    .out_strides = {},
                    .row_pointers = window_rows,
                    .context = &input};
-    memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
-    // One output channel lies wherever it lies.
-    if (y.dims[kChannelAxis] == 1) job.out_strides[kChannelAxis] = 1;
+    output_strides(y, job.out_strides);
     run_gemm_task(job, split, task % split.tasks(), scratch + zero_bytes);
   });
   return kOkStatus;

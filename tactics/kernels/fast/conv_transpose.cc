@@ -185,8 +185,7 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
                      .out_strides = {},
                      .row_pointers = window_rows,
                      .context = &input};
-      memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
-      if (y.dims[kChannelAxis] == 1) job.out_strides[kChannelAxis] = 1;
+      output_strides(y, job.out_strides);
       run_gemm_task(job, splits[phase], task, scratch + zero_bytes);
     }
   });

@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/conv_window.h"
 
+#include <string.h>
+
 #include "tactics/kernels/registry.h"
 
 namespace planwright::fast {
@@ -90,6 +92,11 @@ void window_rows(const void* context, RowCursor cursor, int count, const float**
     }
     to += length;
   });
+}
+
+void output_strides(const TensorView& y, int64_t strides[kMaxRank]) {
+  memcpy(strides, y.strides, sizeof(y.strides));
+  if (y.dims[1] == 1) strides[1] = 1;
 }
 
 Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier) {

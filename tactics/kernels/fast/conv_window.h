@@ -33,6 +33,9 @@ struct WindowRows {
 };
 void window_rows(const void* context, RowCursor cursor, int count, const float** to);
 
+// The strides of a convolution's output, with 1 along its channels: a single one lies wherever it lies.
+void output_strides(const TensorView& y, int64_t strides[kMaxRank]);
+
 // What every fast fp32 convolution, transposed or not, asks for, beyond what the operator does: at most two spatial
 // axes, fp32, the output's channels next to each other, an epilogue that the tier runs, at most 4,096 taps.
 Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier);

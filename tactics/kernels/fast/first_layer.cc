@@ -194,8 +194,7 @@ Status run_first_layer(const KernelArgs& args, const GemmShape& shape) {
                    .out_strides = {},
                    .row_pointers = copied_rows,
                    .context = &input};
-    memcpy(job.out_strides, y.strides, sizeof(job.out_strides));
-    if (y.dims[1] == 1) job.out_strides[1] = 1;
+    output_strides(y, job.out_strides);
     job.rows.dims[0] = 1;
     job.rows.start[0] = image;
     if (y.rank == 4) {

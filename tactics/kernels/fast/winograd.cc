@@ -119,10 +119,7 @@ class Winograd {
         gemm_(*shape.tier->gemm),
         tiling_(args, shape),
         epilogue_(make_epilogue(args, gemm_, kChannelAxis)) {
-    const TensorView& y = args.outputs[0];
-    memcpy(out_strides_, y.strides, sizeof(out_strides_));
-    // One output channel lies wherever it lies.
-    if (y.dims[kChannelAxis] == 1) out_strides_[kChannelAxis] = 1;
+    output_strides(args.outputs[0], out_strides_);
   }
 
   void run() const {

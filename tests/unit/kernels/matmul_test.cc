@@ -48,7 +48,9 @@ TEST(MatMulTest, OfNoMatrices) {
     ++taken;
     std::vector<TensorView> views;
     TacticParams list[8];
-    if (kernel->tactics != nullptr) EXPECT_GE(kernel->tactics(c.args(&views), list, 8), 1) << kernel->name;
+    if (kernel->tactics != nullptr) {
+      EXPECT_GE(kernel->tactics(c.args(&views), list, 8), 1) << kernel->name;
+    }
     EXPECT_TRUE(run_kernel(*kernel, c).ok()) << kernel->name;
   }
   EXPECT_GT(taken, 0);
