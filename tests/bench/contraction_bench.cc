@@ -1,9 +1,9 @@
 // Speed of the contractions at the shapes of real layers (layers.txt beside this file, one a line):
 //
-//   contraction_bench LAYERS [--workers N] [--filter TEXT] [--all]
+//   contraction_bench LAYERS [--workers N] [--filter TEXT] [--all] [--cold]
 //
 // Prints the fastest kernel of each layer whose line holds TEXT, its time and GFLOP/s, and a sum for each model;
-// --all prints every kernel and tactic. Times are the best of several runs.
+// --all prints every kernel and tactic; --cold empties L2 before each run. Times are the best of several runs.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -96,7 +96,14 @@ std::byte* aligned(std::vector<std::byte>& bytes, size_t size) {
   return bytes.data() + (64 - reinterpret_cast<uintptr_t>(bytes.data()) % 64) % 64;
 }
 
-double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const TacticParams& tactic, int workers) {
+// Leaves L2 with other things than a layer's operands, as the rest of a network does.
+void evict() {
+  static std::vector<char> other(16 << 20, 1);
+  for (size_t i = 0; i < other.size(); i += 64) static_cast<volatile char&>(other[i]) = 1;
+}
+
+double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const TacticParams& tactic, int workers,
+                    bool cold) {
   std::vector<TensorView> views;
   KernelArgs args = layer.work.args(&views);
   args.tactic = tactic;
@@ -118,6 +125,7 @@ double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const Ta
   args.executor = workers > 1 ? static_cast<Executor*>(pool) : &alone;
   double best = 1e9, total = 0;
   for (int run = 0; run < 300 && (run < 5 || total < 0.03); ++run) {
+    if (cold) evict();
     const auto start = std::chrono::steady_clock::now();
     if (!kernel.run(args).ok()) return 1e9;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -129,7 +137,7 @@ double best_seconds(const KernelDescriptor& kernel, const Layer& layer, const Ta
 }
 
 // Returns the fastest kernel's time.
-double bench(const Layer& layer, int workers, bool all) {
+double bench(const Layer& layer, int workers, bool all, bool cold) {
   double fastest = 1e9;
   std::string winner = "nothing but the reference";
   for (const KernelDescriptor* kernel : kernels_of(layer.work.op)) {
@@ -140,7 +148,7 @@ double bench(const Layer& layer, int workers, bool all) {
     std::vector<TensorView> views;
     const int count = kernel->tactics == nullptr ? 1 : kernel->tactics(layer.work.args(&views), list, 16);
     for (int i = 0; i < count; ++i) {
-      const double seconds = best_seconds(*kernel, layer, list[i], workers);
+      const double seconds = best_seconds(*kernel, layer, list[i], workers, cold);
       if (all) {
         std::printf("  %-36s %4d %4d %10.1f us %7.1f GFLOP/s\n", kernel->name, list[i].v[0], list[i].v[1],
                     seconds * 1e6, layer.flops / seconds * 1e-9);
@@ -158,12 +166,14 @@ double bench(const Layer& layer, int workers, bool all) {
 
 int main(int argc, char** argv) {
   int workers = 1;
-  bool all = false;
+  bool all = false, cold = false;
   std::string file, filter;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--all") {
       all = true;
+    } else if (flag == "--cold") {
+      cold = true;
     } else if (flag == "--workers" && i + 1 < argc) {
       workers = std::atoi(argv[++i]);
     } else if (flag == "--filter" && i + 1 < argc) {
@@ -181,7 +191,7 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#' || line.find(filter) == std::string::npos) continue;
     const Layer layer = parse_layer(line);
-    sums[layer.model] += layer.count * bench(layer, workers, all);
+    sums[layer.model] += layer.count * bench(layer, workers, all, cold);
   }
   for (const auto& [model, seconds] : sums) std::printf("%-16s %9.3f ms\n", model.c_str(), seconds * 1e3);
   return 0;

@@ -38,6 +38,20 @@ const std::vector<NamedEpilogue>& named_epilogues() {
                     pw_const(6, 0), pw_compute(Op::kMax, 5, 5, 6), pw_const(6, 1), pw_compute(Op::kMin, 5, 6, 5),
                     pw_compute(Op::kMul, 5, 5, 3), pw_store(0, 5)},
                    true});
+    // x * clip(x + 3, 0, 6) / 6 * scale + shift, as networks with learnt scales behind their activations have it
+    all.push_back({"bias_hardswish_affine",
+                   {acc, bias, add_bias, pw_const(4, 3), pw_compute(Op::kAdd, 5, 3, 4), pw_const(6, 0),
+                    pw_compute(Op::kMax, 5, 5, 6), pw_const(6, 6), pw_compute(Op::kMin, 5, 5, 6),
+                    pw_compute(Op::kMul, 5, 3, 5), pw_compute(Op::kDiv, 5, 5, 6), pw_const(4, 1.25),
+                    pw_compute(Op::kMul, 5, 5, 4), pw_const(6, -0.375), pw_compute(Op::kAdd, 5, 5, 6), pw_store(0, 5)},
+                   true});
+    // (x * hard_sigmoid(x)) * -0.75 + 0.5
+    all.push_back({"bias_hardswish_negated",
+                   {acc, bias, add_bias, pw_const(4, 1.0 / 6), pw_const(6, 0.5), pw_compute(Op::kMulAdd, 5, 3, 4, 6),
+                    pw_const(6, 0), pw_compute(Op::kMax, 5, 5, 6), pw_const(6, 1), pw_compute(Op::kMin, 5, 6, 5),
+                    pw_compute(Op::kMul, 5, 5, 3), pw_const(4, -0.75), pw_compute(Op::kMul, 5, 4, 5), pw_const(6, 0.5),
+                    pw_compute(Op::kAdd, 5, 5, 6), pw_store(0, 5)},
+                   true});
     all.push_back({"bias_hardsigmoid",
                    {acc, bias, add_bias, pw_const(4, 0.2), pw_compute(Op::kMul, 5, 4, 3), pw_const(4, 0.5),
                     pw_compute(Op::kAdd, 5, 5, 4), pw_const(6, 0), pw_compute(Op::kMax, 5, 5, 6), pw_const(6, 1),

@@ -1,6 +1,7 @@
 #include "tactics/kernels/fast/attention.h"
 
 #include "schemas/types/checked.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::fast {
@@ -77,7 +78,7 @@ class Attention {
     int64_t per_task = args_.tactic.v[0] > 0 ? args_.tactic.v[0] : wanted < 64 ? static_cast<int64_t>(wanted) + 1 : 64;
     if (per_task > tiles) per_task = tiles > 0 ? tiles : 1;
     const int64_t row_tasks = tiles == 0 ? 0 : (tiles - 1) / per_task + 1;
-    parallel_for(*args_.executor, heads_.batch * heads_.heads * row_tasks, [&](int64_t task, int worker) {
+    parallel_sums(*args_.executor, heads_.batch * heads_.heads * row_tasks, [&](int64_t task, int worker) {
       const int64_t head = task / row_tasks % heads_.heads, batch = task / row_tasks / heads_.heads;
       const int64_t first = task % row_tasks * per_task;
       const int64_t last = first + per_task < tiles ? first + per_task : tiles;

@@ -4,6 +4,7 @@
 
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/conv_window.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 
 namespace planwright::fast {
 namespace {
@@ -84,7 +85,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   const int64_t rows = row_box(y, kChannelAxis, 0).count();
   const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
   const bool padded = window.is_padded();
-  parallel_for(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
+  parallel_sums(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
     const int64_t group = task / split.tasks();
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
     const WindowRows input = {&window, args.inputs[0].as<const float>() + group * channels * window.x_channel,

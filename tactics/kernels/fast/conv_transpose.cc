@@ -4,6 +4,7 @@
 
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/conv_window.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 
 namespace planwright::fast {
 namespace {
@@ -161,7 +162,7 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
     first_tap[phase + 1] = first_tap[phase] + job.window.taps();
     if (splits[phase].tasks() > tasks) tasks = splits[phase].tasks();
   }
-  parallel_for(*args.executor, window.groups * tasks, [&](int64_t task, int worker) {
+  parallel_sums(*args.executor, window.groups * tasks, [&](int64_t task, int worker) {
     const int64_t group = task / tasks;
     task %= tasks;
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;

@@ -5,6 +5,7 @@
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/conv_window.h"
 #include "tactics/kernels/fast/epilogue.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 
 namespace planwright::fast {
 namespace {
@@ -84,7 +85,7 @@ class Depthwise {
   void run() {
     const int64_t rows = rows_per_task(window_, args_.tactic);
     const int64_t tasks = (window_.output[0] - 1) / rows + 1;
-    parallel_for(*args_.executor, window_.batch * tasks, [&](int64_t task, int worker) {
+    parallel_sums(*args_.executor, window_.batch * tasks, [&](int64_t task, int worker) {
       Scratch scratch(args_.scratch + static_cast<size_t>(worker) * args_.scratch_stride, padded_);
       memset(scratch.zeros, 0, static_cast<size_t>(padded_) * sizeof(float));
       if (epilogue_.bias >= 0) {
@@ -111,9 +112,7 @@ class Depthwise {
     block.padded_channels = padded_;
     if (in_registers_) {
       block.bias = epilogue_.bias >= 0 ? scratch.bias : nullptr;
-      block.clamp = epilogue_.clamps;
-      block.low = epilogue_.function.low;
-      block.high = epilogue_.function.high;
+      block.activation = epilogue_.activation;
     }
     const float* image_rows[kMostTaps];
     const float* lines[kMostTaps];

@@ -30,10 +30,9 @@ struct DepthwiseBlock {
   int64_t padded_channels;
   int64_t first_channel, last_channel;
   int pixels;
-  float* const* out;  // [pixels], where channel 0 of each goes
-  const float* bias;  // [padded_channels], or null
-  bool clamp;
-  float low, high;
+  float* const* out;          // [pixels], where channel 0 of each goes
+  const float* bias;          // [padded_channels], or null
+  TileActivation activation;  // one that runs in registers
 };
 
 struct DepthwiseTier {

@@ -1,6 +1,7 @@
 #include "tactics/kernels/fast/depthwise.h"
 
 #include "tactics/kernels/fast/gemm_kernels.h"
+#include "tactics/kernels/fast/tile_functions.h"
 #include "tactics/kernels/fast/vector.h"
 
 namespace planwright {
@@ -16,7 +17,7 @@ HWY_INLINE FloatVec load_channels(const float* from, int valid) {
   return hn::LoadU(kF, from);
 }
 
-// Bias and clamp of one vector of channels of every pixel, and where they go.
+// Bias and activation of one vector of channels of every pixel, and where they go.
 template <bool kPartial>
 HWY_INLINE void store_pixels(const DepthwiseBlock& block, FloatVec (&sums)[kBlockPixels], int64_t channel, int valid) {
   if (block.bias != nullptr) {
@@ -24,11 +25,10 @@ HWY_INLINE void store_pixels(const DepthwiseBlock& block, FloatVec (&sums)[kBloc
 #pragma GCC unroll 8
     for (int p = 0; p < kBlockPixels; ++p) sums[p] = hn::Add(sums[p], bias);
   }
-  if (block.clamp) {
-    const FloatVec low = hn::Set(kF, block.low), high = hn::Set(kF, block.high);
+  apply_in_registers(block.activation, [&](const auto& function) {
 #pragma GCC unroll 8
-    for (int p = 0; p < kBlockPixels; ++p) sums[p] = hn::Min(high, hn::Max(low, sums[p]));
-  }
+    for (int p = 0; p < kBlockPixels; ++p) sums[p] = function(sums[p]);
+  });
 #pragma GCC unroll 8
   for (int p = 0; p < kBlockPixels; ++p) {
     if (p >= block.pixels) break;

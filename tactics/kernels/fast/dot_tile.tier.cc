@@ -84,7 +84,7 @@ void dot_kernel(const GemmTile& tile) {
     FloatVec x = hn::Load(kF, sums + r);
     if (tile.bias != nullptr) x = hn::Add(x, hn::Set(kF, tile.bias[0]));
     x = column.add_residual(x, r);
-    if (tile.clamp) x = clamp(x, hn::Set(kF, tile.low), hn::Set(kF, tile.high));
+    apply_in_registers(tile.activation, [&](const auto& function) { x = function(x); });
     column.store(x, r);
   }
 }
@@ -101,11 +101,15 @@ HWY_INLINE void finish_column(const TileFinish& tile, const Function& function) 
   }
 }
 
-void finish_clamp(const TileFinish& tile) { finish_column(tile, clamp_function(tile)); }
-void finish_hard_swish(const TileFinish& tile) { finish_column(tile, hard_swish_function(tile)); }
-void finish_sigmoid(const TileFinish& tile) { finish_column(tile, sigmoid_function(tile)); }
-void finish_silu(const TileFinish& tile) { finish_column(tile, silu_function(tile)); }
-void finish_gelu(const TileFinish& tile) { finish_column(tile, gelu_function(tile)); }
+void finish_identity(const TileFinish& tile) {
+  finish_column(tile, [](FloatVec x) { return x; });
+}
+void finish_clamp(const TileFinish& tile) { finish_column(tile, clamp_function(tile.activation)); }
+void finish_line(const TileFinish& tile) { finish_column(tile, line_function(tile.activation)); }
+void finish_hard_swish(const TileFinish& tile) { finish_column(tile, hard_swish_function(tile.activation)); }
+void finish_sigmoid(const TileFinish& tile) { finish_column(tile, sigmoid_function(tile.activation)); }
+void finish_silu(const TileFinish& tile) { finish_column(tile, silu_function(tile.activation)); }
+void finish_gelu(const TileFinish& tile) { finish_column(tile, gelu_function(tile.activation)); }
 
 }  // namespace
 
@@ -116,7 +120,7 @@ const GemmTier dot_tier = {
     .most_columns = kMostColumns,
     .masks_tails = true,
     .kernels = {{}, PW_ROW(1), PW_ROW(2), PW_ROW(3), PW_ROW(4), PW_ROW(5), PW_ROW(6), PW_ROW(7), PW_ROW(8)},
-    .finish = {finish_clamp, finish_hard_swish, finish_sigmoid, finish_silu, finish_gelu},
+    .finish = {finish_identity, finish_clamp, finish_line, finish_hard_swish, finish_sigmoid, finish_silu, finish_gelu},
     .is_strip_program = is_strip_program,
     .strip_program = nullptr,
     .run_tile = nullptr,

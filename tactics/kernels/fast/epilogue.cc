@@ -4,8 +4,8 @@ namespace planwright::fast {
 namespace {
 
 // Tells bias and residual apart by their strides; false where an added operand is neither.
-bool assign_added(Epilogue* epilogue) {
-  for (const int index : epilogue->function.added) {
+bool assign_added(const StraightEpilogue& straight, Epilogue* epilogue) {
+  for (const int index : straight.added) {
     if (index < 0) continue;
     const EpilogueOperand& operand = epilogue->operands[index];
     int* role = operand.by_row ? &epilogue->residual : &epilogue->bias;
@@ -39,11 +39,10 @@ void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTil
 
 void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
   if (!epilogue.straight) return interpret(epilogue, tier, tile, registers);
-  const StraightEpilogue& f = epilogue.function;
   const float* const* residual =
       epilogue.residual < 0 ? nullptr : tile.operand_rows + static_cast<int64_t>(epilogue.residual) * tile.rows;
-  tier.finish[static_cast<int>(f.function)]({tile.sums, tile.pitch, tile.rows, tile.columns, tile.out, tile.column,
-                                             tile.bias, residual, f.alpha, f.beta, f.low, f.high});
+  tier.finish[static_cast<int>(epilogue.activation.function)]({tile.sums, tile.pitch, tile.rows, tile.columns, tile.out,
+                                                               tile.column, tile.bias, residual, epilogue.activation});
 }
 
 Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis) {
@@ -84,11 +83,10 @@ Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_
     // Of one column, any stride will do: 1 is the one that runs straight.
     if (output.dims[column_axis] == 1) operand.strides[column_axis] = 1;
   }
-  epilogue.straight = match_straight(args.program, args.program_size, &epilogue.function) && assign_added(&epilogue);
-  const StraightEpilogue& function = epilogue.function;
-  epilogue.in_registers =
-      epilogue.straight && function.function == TileFunction::kClamp && function.alpha == 1.0f && function.beta == 0.0f;
-  epilogue.clamps = function.low != -__builtin_inff() || function.high != __builtin_inff();
+  StraightEpilogue straight;
+  epilogue.straight = match_straight(args.program, args.program_size, &straight) && assign_added(straight, &epilogue);
+  epilogue.activation = straight.activation;
+  epilogue.in_registers = epilogue.straight && runs_in_registers(epilogue.activation.function);
   if (!epilogue.straight && tier.strip_program != nullptr)
     epilogue.program = tier.strip_program(args.program, args.program_size);
   return epilogue;

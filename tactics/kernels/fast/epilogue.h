@@ -15,13 +15,12 @@ struct EpilogueOperand {
 };
 
 struct Epilogue {
-  // What runs straight: `function` on sums + bias + residual. -1: no such operand.
+  // What runs straight: `activation` on sums + bias + residual. -1: no such operand.
   bool straight = true;
-  StraightEpilogue function;
+  TileActivation activation;
   int bias = -1, residual = -1;
   // Whether the micro kernel itself can do it, on the sums in its registers.
   bool in_registers = true;
-  bool clamps = false;
 
   StripProgram program = {};
   int column_axis = 0;

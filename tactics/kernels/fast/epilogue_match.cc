@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/epilogue_match.h"
 
+#include <utility>
+
 namespace planwright::fast {
 namespace {
 
@@ -16,12 +18,16 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// clamp(alpha * node + beta, low, high), alpha > 0
+// clamp(alpha * node + beta, low, high), alpha > 0 unless negated
 struct ClampedLine {
   int node;
   double alpha = 1.0, beta = 0.0, low = -kInfinity, high = kInfinity;
 
   void scale(double by) { alpha *= by, beta *= by, low *= by, high *= by; }
+  void negate() {
+    scale(-1.0);
+    std::swap(low, high);
+  }
   void shift(double by) { beta += by, low += by, high += by; }
   // min and max with a constant; right whichever way around an exporter wrote the two of a clip.
   void at_least(double least) { low = low > least ? low : least, high = high > least ? high : least; }
@@ -65,20 +71,29 @@ class Matcher {
 
   bool match(StraightEpilogue* epilogue) const {
     const ClampedLine line = clamped_line(root_);
-    if (is_sum(line.node, epilogue)) return set(TileFunction::kClamp, line, epilogue);
-
-    // A product of at most two factors that are no constants.
-    Product product;
-    if (!flatten(root_, &product) || product.count == 0 || !is_positive(product.scale)) return false;
-    const int first = product.factors[0], second = product.factors[1];
-    if (product.count == 1) {
-      const Node& only = nodes_[first];
-      if (product.scale != 1.0 || only.op != PwOp::kSigmoid) return false;
-      const ClampedLine inner = clamped_line(only.a);
-      return !inner.is_clamped() && is_sum(inner.node, epilogue) && set(TileFunction::kSigmoid, inner, epilogue);
+    if (is_sum(line.node, epilogue)) {
+      const bool moves = line.alpha != 1.0 || line.beta != 0.0;
+      set(moves               ? TileFunction::kLine
+          : line.is_clamped() ? TileFunction::kClamp
+                              : TileFunction::kIdentity,
+          line, epilogue);
+      return true;
     }
-    return match_product(first, second, product.scale, epilogue) ||
-           match_product(second, first, product.scale, epilogue);
+
+    // A line of a product of at most two factors that are no constants.
+    Product product;
+    if (line.is_clamped() || !flatten(line.node, &product) || product.count == 0) return false;
+    product.scale *= line.alpha;
+    if (product.scale == 0.0 || !is_finite(product.scale)) return false;
+    const int first = product.factors[0], second = product.factors[1];
+    if (product.count == 2) {
+      return match_product(first, second, product.scale, line.beta, epilogue) ||
+             match_product(second, first, product.scale, line.beta, epilogue);
+    }
+    const Node& only = nodes_[first];
+    if (product.scale != 1.0 || line.beta != 0.0 || only.op != PwOp::kSigmoid) return false;
+    const ClampedLine inner = clamped_line(only.a);
+    return !inner.is_clamped() && is_sum(inner.node, epilogue) && set(TileFunction::kSigmoid, inner, epilogue);
   }
 
  private:
@@ -91,22 +106,26 @@ class Matcher {
   }
 
   static bool set(TileFunction function, const ClampedLine& line, StraightEpilogue* epilogue) {
-    epilogue->function = function;
-    epilogue->alpha = static_cast<float>(line.alpha);
-    epilogue->beta = static_cast<float>(line.beta);
-    epilogue->low = static_cast<float>(line.low);
-    epilogue->high = static_cast<float>(line.high);
+    TileActivation& activation = epilogue->activation;
+    activation.function = function;
+    activation.alpha = static_cast<float>(line.alpha);
+    activation.beta = static_cast<float>(line.beta);
+    activation.low = static_cast<float>(line.low);
+    activation.high = static_cast<float>(line.high);
     return true;
   }
 
-  // x * gate(x) * scale
-  bool match_product(int x, int gate, double scale, StraightEpilogue* epilogue) const {
+  // x * gate(x) * scale + shift
+  bool match_product(int x, int gate, double scale, double shift, StraightEpilogue* epilogue) const {
     if (!is_sum(x, epilogue)) return false;
     ClampedLine line = clamped_line(gate);
     if (line.node == x) {
-      line.scale(scale);
+      line.scale(scale < 0 ? -scale : scale);
+      if (scale < 0) line.negate();
+      epilogue->activation.gamma = static_cast<float>(shift);
       return set(TileFunction::kHardSwish, line, epilogue);
     }
+    if (shift != 0.0 || scale < 0) return false;
     const Node& function = nodes_[line.node];
     if (line.is_clamped() || (function.op != PwOp::kSigmoid && function.op != PwOp::kErf)) return false;
     ClampedLine inner = clamped_line(function.a);

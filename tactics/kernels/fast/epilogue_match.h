@@ -6,11 +6,9 @@
 
 namespace planwright::fast {
 
-// function(accumulator + the operands listed)
+// activation(accumulator + the operands listed)
 struct StraightEpilogue {
-  TileFunction function = TileFunction::kClamp;
-  float alpha = 1.0f, beta = 0.0f;
-  float low = -__builtin_inff(), high = __builtin_inff();
+  TileActivation activation;
   int added[2] = {-1, -1};  // operand indices, in the order they are added; -1: none
 };
 

@@ -5,6 +5,7 @@
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/conv.h"
 #include "tactics/kernels/fast/conv_window.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 
 namespace planwright::fast {
 namespace {
@@ -170,7 +171,7 @@ Status run_first_layer(const KernelArgs& args, const GemmShape& shape) {
   const Epilogue epilogue = make_epilogue(args, *shape.tier, 1);
   const PanelPlan panels(window.filters, shape.tier->lanes, shape.vectors);
   const int64_t blocks = (window.output[0] - 1) / copy.output_rows + 1;
-  parallel_for(*args.executor, window.batch * blocks, [&](int64_t task, int worker) {
+  parallel_sums(*args.executor, window.batch * blocks, [&](int64_t task, int worker) {
     const int64_t image = task / blocks, first = task % blocks * copy.output_rows;
     const int64_t left = window.output[0] - first;
     const int64_t rows = left < copy.output_rows ? left : copy.output_rows;

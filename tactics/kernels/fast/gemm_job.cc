@@ -112,9 +112,7 @@ class TileRunner {
       tile.valid = tier.lanes - (pitch - columns);
       tile.bias = bias;
       tile.residual = residual;
-      tile.clamp = epilogue_.clamps;
-      tile.low = epilogue_.function.low;
-      tile.high = epilogue_.function.high;
+      tile.activation = epilogue_.activation;
       tier.kernels[rows][vectors](tile);
       return;
     }
@@ -126,7 +124,6 @@ class TileRunner {
     tile.valid = tier.lanes;
     tile.bias = nullptr;
     tile.residual = nullptr;
-    tile.clamp = false;
     tier.kernels[rows][vectors](tile);
     finish_tile(epilogue_, tier,
                 {.sums = sums_,

@@ -1,5 +1,6 @@
 #include "tactics/kernels/fast/gemm_matmul.h"
 
+#include "tactics/kernels/fast/flush_denormals.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::fast {
@@ -79,7 +80,7 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
   const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
   const RowsOfA a = {args.inputs[0].as<const float>(), product.a_strides};
-  parallel_for(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
+  parallel_sums(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
     GemmJob job = {.shape = shape,
                    .panels = panels,
                    .packed = reinterpret_cast<const float*>(packed),

@@ -19,7 +19,29 @@ inline constexpr int kMaxLanes = 16;
 
 inline constexpr char kNothingAhead = 0;  // a byte in reach, for a prefetch that is not needed
 
-// out[r][column + j] = min(max(sum over k of a[r][k] * b[k][j] + bias[j] + residual[r][column + j], low), high)
+// What is computed from x = sums + bias + residual. clamp(y) is min(max(y, low), high), and NaN where y is.
+enum class TileFunction : uint8_t {
+  // What micro kernels do themselves, in registers:
+  kIdentity = 0,
+  kClamp,      // clamp(x)
+  kLine,       // clamp(alpha * x + beta)
+  kHardSwish,  // x * clamp(alpha * x + beta) + gamma
+  // What is computed of tiles put aside:
+  kSigmoid,  // 1 / (1 + exp(-(alpha * x + beta)))
+  kSilu,     // x / (1 + exp(-alpha * x))
+  kGelu,     // beta * x * (1 + erf(alpha * x))
+};
+inline constexpr int kTileFunctionCount = 7;
+
+inline bool runs_in_registers(TileFunction function) { return function <= TileFunction::kHardSwish; }
+
+struct TileActivation {
+  TileFunction function = TileFunction::kIdentity;
+  float alpha = 1.0f, beta = 0.0f, gamma = 0.0f;
+  float low = -__builtin_inff(), high = __builtin_inff();
+};
+
+// out[r][column + j] = activation(sum over k of a[r][k] * b[k][j] + bias[j] + residual[r][column + j])
 // for all columns j of V vectors but the last lanes - `valid` (GemmTier::masks_tails; else valid is lanes).
 struct GemmTile {
   const float* const* rows;  // [taps][R]: where `depth` consecutive elements of row r at that tap start
@@ -35,8 +57,7 @@ struct GemmTile {
   int valid;                     // lanes of the last vector that are columns
   const float* bias;             // [V * lanes], or null
   const float* const* residual;  // [R], or null
-  bool clamp;                    // else low and high are not looked at; NaN stays NaN
-  float low, high;
+  TileActivation activation;     // one that runs in registers
 };
 using GemmKernel = void (*)(const GemmTile& tile);
 
@@ -56,16 +77,6 @@ inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64
   tile->ahead = reinterpret_cast<const char*>(next) + index * rows * tile->ahead_step;
 }
 
-// What is computed from x = the tile's sums + bias + residual.
-enum class TileFunction : uint8_t {
-  kClamp = 0,  // clamp(alpha * x + beta)
-  kHardSwish,  // x * clamp(alpha * x + beta)
-  kSigmoid,    // 1 / (1 + exp(-(alpha * x + beta)))
-  kSilu,       // x / (1 + exp(-alpha * x))
-  kGelu,       // beta * x * (1 + erf(alpha * x))
-};
-inline constexpr int kTileFunctionCount = 5;
-
 // A tile put aside: element (r, j) of the sums at sums[r * pitch + j]; pitch is a multiple of the lanes and all of it
 // readable. Writes out[r][column + j] for j < columns only.
 struct TileFinish {
@@ -76,7 +87,7 @@ struct TileFinish {
   int64_t column;
   const float* bias;             // [columns], readable to the next whole vector; or null
   const float* const* residual;  // [rows], or null
-  float alpha, beta, low, high;
+  TileActivation activation;
 };
 
 // What one tier provides.

@@ -115,14 +115,13 @@ void gemm_kernel(const GemmTile& tile) {
       sum[0][r][kVectors - 1] = hn::Add(sum[0][r][kVectors - 1], tail.load(residual + (kVectors - 1) * kLanes));
     }
   }
-  if (tile.clamp) {
-    const FloatVec low = hn::Set(kF, tile.low), high = hn::Set(kF, tile.high);
+  apply_in_registers(tile.activation, [&](const auto& function) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sum[0][r][v] = hn::Min(high, hn::Max(low, sum[0][r][v]));
+      for (int v = 0; v < kVectors; ++v) sum[0][r][v] = function(sum[0][r][v]);
     }
-  }
+  });
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
     float* out = tile.out[r] + tile.column;
@@ -156,11 +155,15 @@ HWY_INLINE void finish_tile(const TileFinish& tile, const Function& function) {
   }
 }
 
-void finish_clamp(const TileFinish& tile) { finish_tile(tile, clamp_function(tile)); }
-void finish_hard_swish(const TileFinish& tile) { finish_tile(tile, hard_swish_function(tile)); }
-void finish_sigmoid(const TileFinish& tile) { finish_tile(tile, sigmoid_function(tile)); }
-void finish_silu(const TileFinish& tile) { finish_tile(tile, silu_function(tile)); }
-void finish_gelu(const TileFinish& tile) { finish_tile(tile, gelu_function(tile)); }
+void finish_identity(const TileFinish& tile) {
+  finish_tile(tile, [](FloatVec x) { return x; });
+}
+void finish_clamp(const TileFinish& tile) { finish_tile(tile, clamp_function(tile.activation)); }
+void finish_line(const TileFinish& tile) { finish_tile(tile, line_function(tile.activation)); }
+void finish_hard_swish(const TileFinish& tile) { finish_tile(tile, hard_swish_function(tile.activation)); }
+void finish_sigmoid(const TileFinish& tile) { finish_tile(tile, sigmoid_function(tile.activation)); }
+void finish_silu(const TileFinish& tile) { finish_tile(tile, silu_function(tile.activation)); }
+void finish_gelu(const TileFinish& tile) { finish_tile(tile, gelu_function(tile.activation)); }
 
 }  // namespace
 
@@ -201,7 +204,7 @@ const GemmTier gemm_tier = {
      PW_ROW2(6)
 #endif
     },
-    {finish_clamp, finish_hard_swish, finish_sigmoid, finish_silu, finish_gelu},
+    {finish_identity, finish_clamp, finish_line, finish_hard_swish, finish_sigmoid, finish_silu, finish_gelu},
     is_strip_program,
     strip_program,
     run_tile,

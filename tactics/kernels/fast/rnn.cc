@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "schemas/types/checked.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 #include "tactics/kernels/fast/rnn_plan.h"
 
 namespace planwright::fast {
@@ -48,7 +49,7 @@ class Recurrence {
     PW_RETURN_IF_ERROR(read_lengths());
     const int64_t groups = plan_.directions * split_.row_groups;
     if (split_.unit_groups <= 1) {
-      parallel_for(*args_.executor, groups, [&](int64_t task, int worker) {
+      parallel_sums(*args_.executor, groups, [&](int64_t task, int worker) {
         const Rows rows = rows_of(task);
         begin(rows);
         for (int64_t step = 0; step < longest_; ++step) {
@@ -58,10 +59,10 @@ class Recurrence {
       });
       return kOkStatus;
     }
-    parallel_for(*args_.executor, groups, [&](int64_t task, int) { begin(rows_of(task)); });
+    parallel_sums(*args_.executor, groups, [&](int64_t task, int) { begin(rows_of(task)); });
     for (int64_t step = 0; step < longest_; ++step) {
       for (int phase = 0; phase < phases(); ++phase) {
-        parallel_for(*args_.executor, groups * split_.unit_groups, [&](int64_t task, int worker) {
+        parallel_sums(*args_.executor, groups * split_.unit_groups, [&](int64_t task, int worker) {
           const int64_t group = task % split_.unit_groups;
           const Blocks blocks = {part_begin(plan_.blocks, split_.unit_groups, group),
                                  part_begin(plan_.blocks, split_.unit_groups, group + 1)};
@@ -69,7 +70,7 @@ class Recurrence {
         });
       }
     }
-    parallel_for(*args_.executor, groups, [&](int64_t task, int) { end(rows_of(task)); });
+    parallel_sums(*args_.executor, groups, [&](int64_t task, int) { end(rows_of(task)); });
     return kOkStatus;
   }
 

@@ -4,6 +4,7 @@
 
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/conv_window.h"
+#include "tactics/kernels/fast/flush_denormals.h"
 
 namespace planwright::fast {
 namespace {
@@ -124,7 +125,7 @@ class Winograd {
 
   void run() const {
     if (args_.tactic.v[1] == 0) {
-      parallel_for(*args_.executor, tiling_.blocks(), [&](int64_t task, int worker) {
+      parallel_sums(*args_.executor, tiling_.blocks(), [&](int64_t task, int worker) {
         const Scratch scratch = scratch_of(worker);
         const TileRange tiles = block(task);
         transform(tiles, 0, tiles.count, scratch, scratch.input);
@@ -138,11 +139,11 @@ class Winograd {
     for (int64_t i = 0; i < tiling_.blocks(); ++i) {
       const TileRange tiles = block(i);
       const int64_t parts = (tiles.count - 1) / kTransformTiles + 1;
-      parallel_for(*args_.executor, parts, [&](int64_t part, int worker) {
+      parallel_sums(*args_.executor, parts, [&](int64_t part, int worker) {
         const int64_t first = part * kTransformTiles, last = first + kTransformTiles;
         transform(tiles, first, last < tiles.count ? last : tiles.count, scratch_of(worker), shared);
       });
-      parallel_for(*args_.executor, tasks, [&](int64_t task, int worker) {
+      parallel_sums(*args_.executor, tasks, [&](int64_t task, int worker) {
         const int64_t first = task * panels_per_task, last = first + panels_per_task;
         multiply(tiles, first, last < tiling_.panels.count() ? last : tiling_.panels.count(), shared,
                  scratch_of(worker));

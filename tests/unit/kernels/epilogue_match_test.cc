@@ -31,7 +31,7 @@ TEST(EpilogueMatchTest, TellsOperandsInTheOrderTheyAreAdded) {
                     &epilogue));
   EXPECT_EQ(epilogue.added[0], 1);
   EXPECT_EQ(epilogue.added[1], 0);
-  EXPECT_EQ(epilogue.function, TileFunction::kClamp);
+  EXPECT_EQ(epilogue.activation.function, TileFunction::kIdentity);
 }
 
 TEST(EpilogueMatchTest, ReadsTheConstants) {
@@ -42,11 +42,27 @@ TEST(EpilogueMatchTest, ReadsTheConstants) {
              pw_compute(PwOp::kSub, 0, 0, 1), pw_const(1, -3), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 5),
              pw_compute(PwOp::kMin, 0, 0, 1), pw_const(1, 0.5), pw_compute(PwOp::kMul, 0, 0, 1), pw_store(0, 0)},
             &epilogue));
-  EXPECT_EQ(epilogue.function, TileFunction::kClamp);
-  EXPECT_EQ(epilogue.alpha, 1.0f);
-  EXPECT_EQ(epilogue.beta, -0.5f);
-  EXPECT_EQ(epilogue.low, -1.5f);
-  EXPECT_EQ(epilogue.high, 2.5f);
+  EXPECT_EQ(epilogue.activation.function, TileFunction::kLine);
+  EXPECT_EQ(epilogue.activation.alpha, 1.0f);
+  EXPECT_EQ(epilogue.activation.beta, -0.5f);
+  EXPECT_EQ(epilogue.activation.low, -1.5f);
+  EXPECT_EQ(epilogue.activation.high, 2.5f);
+}
+
+// (x * min(max(x + 3, 0), 6)) * -2 + 0.5 is x * min(max(-2 * x - 6, -12), 0) + 0.5.
+TEST(EpilogueMatchTest, FoldsWhatFollowsAHardSwish) {
+  StraightEpilogue epilogue;
+  ASSERT_TRUE(match(
+      {pw_acc(0), pw_const(1, 3), pw_compute(PwOp::kAdd, 2, 0, 1), pw_const(1, 0), pw_compute(PwOp::kMax, 2, 2, 1),
+       pw_const(1, 6), pw_compute(PwOp::kMin, 2, 2, 1), pw_compute(PwOp::kMul, 2, 0, 2), pw_const(1, -2),
+       pw_compute(PwOp::kMul, 2, 2, 1), pw_const(1, 0.5), pw_compute(PwOp::kAdd, 2, 2, 1), pw_store(0, 2)},
+      &epilogue));
+  EXPECT_EQ(epilogue.activation.function, TileFunction::kHardSwish);
+  EXPECT_EQ(epilogue.activation.alpha, -2.0f);
+  EXPECT_EQ(epilogue.activation.beta, -6.0f);
+  EXPECT_EQ(epilogue.activation.low, -12.0f);
+  EXPECT_EQ(epilogue.activation.high, 0.0f);
+  EXPECT_EQ(epilogue.activation.gamma, 0.5f);
 }
 
 // max(min(x, 1), 2) is 2 whatever x is, min(max(x, 2), 1) is 1.
@@ -55,13 +71,13 @@ TEST(EpilogueMatchTest, ClipsWhoseBoundsCross) {
   ASSERT_TRUE(match({pw_acc(0), pw_const(1, 1), pw_compute(PwOp::kMin, 0, 0, 1), pw_const(1, 2),
                      pw_compute(PwOp::kMax, 0, 0, 1), pw_store(0, 0)},
                     &epilogue));
-  EXPECT_EQ(epilogue.low, 2.0f);
-  EXPECT_EQ(epilogue.high, 2.0f);
+  EXPECT_EQ(epilogue.activation.low, 2.0f);
+  EXPECT_EQ(epilogue.activation.high, 2.0f);
   ASSERT_TRUE(match({pw_acc(0), pw_const(1, 2), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 1),
                      pw_compute(PwOp::kMin, 0, 0, 1), pw_store(0, 0)},
                     &epilogue));
-  EXPECT_EQ(epilogue.low, 1.0f);
-  EXPECT_EQ(epilogue.high, 1.0f);
+  EXPECT_EQ(epilogue.activation.low, 1.0f);
+  EXPECT_EQ(epilogue.activation.high, 1.0f);
 }
 
 TEST(EpilogueMatchTest, LeavesTheRestToTheInterpreter) {
@@ -74,6 +90,10 @@ TEST(EpilogueMatchTest, LeavesTheRestToTheInterpreter) {
                      &epilogue));
   // A product with an operand.
   EXPECT_FALSE(match({pw_acc(0), pw_load(1, 0), pw_compute(PwOp::kMul, 2, 0, 1), pw_store(0, 2)}, &epilogue));
+  // Something added to a sigmoid's product.
+  EXPECT_FALSE(match({pw_acc(0), pw_compute(PwOp::kSigmoid, 1, 0), pw_compute(PwOp::kMul, 1, 0, 1), pw_const(2, 1),
+                      pw_compute(PwOp::kAdd, 1, 1, 2), pw_store(0, 1)},
+                     &epilogue));
   // Three operands added.
   EXPECT_FALSE(match({pw_acc(0), pw_load(1, 0), pw_compute(PwOp::kAdd, 0, 0, 1), pw_load(1, 1),
                       pw_compute(PwOp::kAdd, 0, 0, 1), pw_load(1, 2), pw_compute(PwOp::kAdd, 0, 0, 1), pw_store(0, 0)},
