@@ -60,7 +60,9 @@ class Engine:
         self._call("pw_context_output_shape", self._context, name.encode(), dims, ctypes.byref(rank))
         return tuple(dims[:rank.value])
 
-    def __call__(self, feeds):
+    def bind(self, feeds):
+        """For many runs on the same arrays: a function that runs, and one that gives the last run's outputs, which the
+        next run overwrites. Both hold until the next bind or call."""
         feeds = {name: np.require(array, self.inputs[name], "C") for name, array in feeds.items()}
         for name, array in feeds.items():
             dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
@@ -69,8 +71,17 @@ class Engine:
         buffers = {name: np.empty(self._output_limit(name), np.uint8) for name in self.outputs}
         for name, array in buffers.items():
             self._bind(name, array)
-        self._call("pw_context_run", self._context)
-        return {name: self._whole(name, buffer) for name, buffer in buffers.items()}
+        self._bound = feeds, buffers  # the library reads and writes them in place
+
+        def run():
+            self._call("pw_context_run", self._context)
+
+        return run, lambda: {name: self._whole(name, buffer) for name, buffer in buffers.items()}
+
+    def __call__(self, feeds):
+        run, outputs = self.bind(feeds)
+        run()
+        return outputs()
 
     def close(self):
         self._library.pw_context_destroy(self._context)

@@ -70,15 +70,15 @@ def runtime(model):
 def difference(got, want):
     """Largest absolute difference of any output over that output's largest magnitude, or 0.01 where that is less: the
     text map of a noisy image is 1e-4 everywhere, and a sigmoid's rounding (1e-7) is no error of the network. Infinite
-    for another shape."""
+    for another shape or type, and where an output is no number."""
     worst = 0.0
     for name, w in want.items():
         g = got[name]
         if g.shape != w.shape or g.dtype != w.dtype:
             return float("inf")
         error = np.abs(g.astype(np.float64) - w.astype(np.float64)).max(initial=0)
-        worst = max(worst, float(error / max(np.abs(w).max(initial=0), 0.01)))
-    return worst if np.isfinite(worst) else float("inf")
+        worst = np.maximum(worst, error / max(np.abs(w).max(initial=0), 0.01))  # of a NaN and a number, the NaN
+    return float(worst) if np.isfinite(worst) else float("inf")
 
 
 class Bench:

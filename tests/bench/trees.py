@@ -101,16 +101,6 @@ def lightgbm_100_of_categories():
     return boosted("LGBMRegressor", 100, x, y, categorical_feature=[30, 31, 32, 33])
 
 
-def planwright(engine, x):
-    """Runs the engine on x, again and again."""
-    engine({"x": x})
-    feeds = {"x": x, **{name: np.empty(engine._output_shape(name), dtype) for name, dtype in engine.outputs.items()}}
-    for name, array in feeds.items():
-        engine._bind(name, array)
-    call, context = engine._library.pw_context_run, engine._context
-    return lambda: call(context), feeds  # the arrays must live as long
-
-
 def onnx_runtime(file, threads, x):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 4
@@ -167,8 +157,8 @@ def main():
                 path = bench.build_engine(name, shapes, f"--threads={threads}",
                                           f"--builderOptimizationLevel={given.level}")
                 with bench.open(path, threads) as engine:
-                    ours, kept = planwright(engine, x[:rows].copy())
-                    theirs, kept_too = onnx_runtime(file, threads, x[:rows].copy())
+                    ours, _ = engine.bind({"x": x[:rows].copy()})
+                    theirs, kept = onnx_runtime(file, threads, x[:rows].copy())
                     times = in_turns([ours, theirs], given.rounds)
                 print(f"{name:36} {rows:5} {threads:7} {times[0]:11.1f} {times[1]:9.1f} {times[0] / times[1]:6.2f}",
                       flush=True)
