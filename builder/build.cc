@@ -115,24 +115,29 @@ void check_sizes(const Graph& graph, const Box& box) {
   });
 }
 
-void choose_tactics(const tactics::SearchOptions& options, std::vector<PlannedStep>* steps,
+// One search for all profiles: what several do alike is timed once, and a budget goes where most of the work is.
+void choose_tactics(const BuildOptions& options, std::vector<std::vector<PlannedStep>>* programs,
                     tactics::SearchStats* stats) {
   std::vector<tactics::StepSpec> specs;
   std::vector<std::vector<const tactics::StepSpec*>> corners;
-  std::vector<PlannedStep*> timed;
-  for (PlannedStep& step : *steps) {
-    if (step.choice.candidate.kernel != nullptr) continue;
-    timed.push_back(&step);
-    specs.push_back(step.opt);
-    std::vector<const tactics::StepSpec*>& list = corners.emplace_back();
-    for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
+  std::vector<PlannedStep*> undecided;
+  std::vector<std::string> layers;
+  std::vector<size_t> profiles;
+  for (size_t profile = 0; profile < programs->size(); ++profile) {
+    for (PlannedStep& step : (*programs)[profile]) {
+      if (step.choice.candidate.kernel != nullptr) continue;
+      undecided.push_back(&step);
+      specs.push_back(step.opt);
+      layers.push_back(step.opt.name);
+      profiles.push_back(profile);
+      std::vector<const tactics::StepSpec*>& list = corners.emplace_back();
+      for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
+    }
   }
-  tactics::SearchStats search;
-  const std::vector<tactics::Choice> choices = select_tactics(specs, corners, options, &search);
-  for (size_t i = 0; i < choices.size(); ++i) timed[i]->choice = choices[i];
-  stats->timed += search.timed;
-  stats->cache_hits += search.cache_hits;
-  stats->excluded.insert(stats->excluded.end(), search.excluded.begin(), search.excluded.end());
+  if (options.begin_search) options.begin_search(layers);
+  const std::vector<tactics::Choice> choices = select_tactics(specs, corners, options.search, stats);
+  for (size_t i = 0; i < choices.size(); ++i) undecided[i]->choice = choices[i];
+  for (size_t i = 0; i < stats->explanations.size(); ++i) stats->explanations[i].profile = profiles[i];
 }
 
 // Below this a reference kernel costs some tens of microseconds, and a fast one would not be missed.
@@ -164,16 +169,18 @@ BuildResult build(Graph graph, const BuildOptions& options) {
   collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;
-  PlanEmitter emitter(graph, options);
-  for (size_t i = 0; i < options.profiles.size(); ++i) {
-    const Box box(graph, options.profiles[i]);
+  std::vector<Box> boxes;
+  std::vector<std::vector<PlannedStep>> programs;
+  for (const Profile& profile : options.profiles) {
+    const Box& box = boxes.emplace_back(graph, profile);
     check_sizes(graph, box);
-    std::vector<PlannedStep> steps;
-    plan_steps(graph, false, box, &steps);
-    if (options.begin_profile) options.begin_profile(i);
-    choose_tactics(options.search, &steps, &result.search);
-    result.programs.push_back(emitter.add_program(i, box, steps));
-    result.programs.back().on_reference = layers_on_reference(steps);
+    plan_steps(graph, false, box, &programs.emplace_back());
+  }
+  choose_tactics(options, &programs, &result.search);
+  PlanEmitter emitter(graph, options);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    result.programs.push_back(emitter.add_program(i, boxes[i], programs[i]));
+    result.programs.back().on_reference = layers_on_reference(programs[i]);
   }
   result.plan = emitter.take();
   if (!result.plan.programs.empty()) result.onnx_nodes = count_onnx_nodes(result.plan.programs.front());

@@ -17,7 +17,8 @@ struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
-  std::function<void(size_t profile)> begin_profile;                            // before its search; may be empty
+  // Before tactics are timed, with the names of all profiles' layers; may be empty, may throw to stop the build.
+  std::function<void(const std::vector<std::string>& layers)> begin_search;
 };
 
 // What the report says of one profile.

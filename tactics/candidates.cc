@@ -79,7 +79,11 @@ class CandidateList {
       return refuse(kernel, std::move(reason));
     }
     for (const TacticParams& tactic : tactics_of(kernel)) {
-      if (refusal_anywhere(kernel, tactic, spec_, corners_, options_).empty()) list_.push_back({&kernel, tactic});
+      if (std::string reason = refusal_anywhere(kernel, tactic, spec_, corners_, options_); reason.empty()) {
+        list_.push_back({&kernel, tactic});
+      } else {
+        refuse(kernel, "with other parameters: " + std::move(reason));
+      }
     }
   }
 
@@ -102,7 +106,7 @@ class CandidateList {
   std::vector<Candidate> take() { return std::move(list_); }
 
  private:
-  std::vector<TacticParams> tactics_of(const KernelDescriptor& kernel) const {
+  std::vector<TacticParams> tactics_of(const KernelDescriptor& kernel) {
     TacticParams list[kMaxTacticsPerKernel];
     int count = 0;
     if (kernel.tactics != nullptr) {
@@ -110,7 +114,9 @@ class CandidateList {
       count = kernel.tactics(args_of(spec_, {}, &views), list, kMaxTacticsPerKernel);
     }
     if (count == 0) return {TacticParams{}};
-    return {list, list + std::min(count, by_level(kTacticsPerKernel, options_.optimization_level))};
+    const int most = by_level(kTacticsPerKernel, options_.optimization_level);
+    if (count > most) refuse(kernel, "with more parameters: tried at a higher --builderOptimizationLevel");
+    return {list, list + std::min(count, most)};
   }
 
   void refuse(const KernelDescriptor& kernel, std::string reason) {

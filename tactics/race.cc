@@ -43,6 +43,7 @@ class Race {
       for (const int i : running_) {
         samples_[static_cast<size_t>(i)].push_back(run_once_(i));
         results_[static_cast<size_t>(i)] = summarize(samples_[static_cast<size_t>(i)]);
+        if (clock_() >= rules_.deadline_us) return as_it_stands();
       }
       ++round;
       drop_the_slow(round);
@@ -52,6 +53,17 @@ class Race {
   }
 
  private:
+  std::vector<Measurement> as_it_stands() {
+    for (const int i : running_) {
+      Measurement& result = results_[static_cast<size_t>(i)];
+      if (result.runs == 0) continue;
+      result.outcome = Outcome::kTimed;
+      // Of one or two runs nobody knows how far they are off: a better guess stays unless it is clearly slower.
+      if (result.runs < kFewestRuns) result.spread = static_cast<float>(kMostSpread);
+    }
+    return std::move(results_);
+  }
+
   double budgets_spent() const { return (clock_() - start_) / rules_.budget_us; }
 
   double estimate(int i, int round) const {

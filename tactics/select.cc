@@ -7,11 +7,15 @@
 #include <string_view>
 
 #include "schemas/types/error.h"
+#include "tactics/clock.h"
+#include "tactics/contest.h"
 #include "tactics/fingerprint.h"
 #include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
+#include "tactics/search_budget.h"
 #include "tactics/timing_cache.h"
 #include "tactics/trial_process.h"
+#include "tactics/work.h"
 
 namespace planwright::tactics {
 namespace {
@@ -28,19 +32,10 @@ constexpr double kContendedShare = 0.2;
                 fmt::format("layer {}: its plugin refuses it: {}", spec.name, refusals.at(0).reason));
   }
   // Mostly all refuse for one reason, a shape that is too large: said once.
-  std::vector<std::pair<std::string, std::string>> kernels_by_reason;
-  for (const Refusal& refusal : refusals) {
-    const auto same = std::find_if(kernels_by_reason.begin(), kernels_by_reason.end(),
-                                   [&](const auto& entry) { return entry.first == refusal.reason; });
-    if (same == kernels_by_reason.end()) {
-      kernels_by_reason.emplace_back(refusal.reason, refusal.kernel->name);
-    } else {
-      same->second += std::string(", ") + refusal.kernel->name;
-    }
-  }
+  const auto groups = kernels_by_reason(refusals);
   std::string reasons;
-  for (const auto& [reason, kernels] : kernels_by_reason) {
-    reasons += kernels_by_reason.size() == 1 ? fmt::format(" {}", reason) : fmt::format("\n  {}: {}", kernels, reason);
+  for (const auto& [reason, kernels] : groups) {
+    reasons += groups.size() == 1 ? fmt::format(" {}", reason) : fmt::format("\n  {}: {}", kernels, reason);
   }
   throw Error(StatusCode::kResource,
               fmt::format("layer {} ({}): no tactic may run it:{}", spec.name, operator_of(spec), reasons));
@@ -59,24 +54,69 @@ TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, c
   return combined(work, race);
 }
 
-class Selection {
+class Search {
  public:
-  Selection(const SearchOptions& options, SearchStats* stats)
+  Search(const SearchOptions& options, SearchStats* stats)
       : options_(options),
         stats_(*stats),
         cache_(options.optimization_level > 0 ? options.timing_cache_path : "", device_fingerprint(), options.warn) {}
 
-  Choice choose(const StepSpec& spec, const std::vector<const StepSpec*>& corners) {
-    if (is_cancelled()) throw Error(StatusCode::kCancelled, "interrupted while choosing tactics");
+  // Adds a layer: to the contest for its work, or with a new one.
+  void enter(const StepSpec& spec, const std::vector<const StepSpec*>& corners) {
+    stop_if_cancelled();
     // Equal work with equal corners has equal candidates.
     std::vector<TacticKey> identity{key_of(spec, options_.threads)};
     for (const StepSpec* corner : corners) identity.push_back(key_of(*corner, options_.threads));
-    if (const auto known = chosen_.find(identity); known != chosen_.end()) {
-      Choice same = known->second;
-      same.timed = 0;
-      return same;
+    const auto [known, is_new] = numbers_.try_emplace(identity, contests_.size());
+    contest_of_.push_back(known->second);
+    if (is_new) {
+      contests_.push_back(new_contest(spec, corners, identity.front()));
+    } else {
+      ++contests_[known->second].layers;
     }
-    return chosen_[identity] = choose_new(spec, corners, identity.front());
+  }
+
+  // Times what is not known yet.
+  void time() {
+    std::vector<Contest*> unknown;
+    std::vector<TrialEstimate> estimates;
+    for (Contest& contest : contests_) {
+      if (options_.optimization_level == 0 || contest.tried.empty() || contest.measurements) continue;
+      unknown.push_back(&contest);
+      estimates.push_back(estimate_trial(work_of(*contest.spec), contest.layers, contest.tried.size(), race_us()));
+    }
+    const std::vector<size_t> order = heaviest_first(estimates);
+    std::vector<TrialEstimate> in_order;
+    for (const size_t i : order) in_order.push_back(estimates[i]);
+    const SearchBudget budget(options_.budget_seconds * 1e6, std::move(in_order), now_us);
+    for (size_t done = 0; done < order.size(); ++done) {
+      Contest& contest = *unknown[order[done]];
+      if (options_.progress) options_.progress(done, order.size(), contest.spec->name);
+      stop_if_cancelled();
+      // The same race between other corners may have been timed since.
+      if (look_up(contest)) continue;
+      if (const std::optional<double> deadline_us = budget.deadline_of(done)) {
+        measure(contest, *deadline_us);
+      } else {
+        contest.basis = Basis::kNoBudget;
+      }
+    }
+    if (options_.progress) options_.progress(order.size(), order.size(), "");
+  }
+
+  // One for each layer, in the order in which they were entered.
+  std::vector<Choice> choose(const std::vector<StepSpec>& specs) {
+    std::vector<Choice> decided, choices;
+    for (Contest& contest : contests_) decided.push_back(decide(contest));
+    for (size_t i = 0; i < contest_of_.size(); ++i) {
+      const size_t number = contest_of_[i];
+      choices.push_back(decided[number]);
+      stats_.timed += decided[number].timed;
+      decided[number].timed = 0;  // once, for the first layer
+      count(contests_[number].basis);
+      if (options_.explain) stats_.explanations.push_back(explain(contests_[number], specs[i].name));
+    }
+    return choices;
   }
 
   // Keeps what was timed, also when the build is cancelled (FAULTS B24).
@@ -91,66 +131,107 @@ class Selection {
   }
 
  private:
-  bool is_cancelled() const { return options_.cancelled && options_.cancelled(); }
-
-  Choice choose_new(const StepSpec& spec, const std::vector<const StepSpec*>& corners, const TacticKey& work) {
-    std::vector<Refusal> refusals;
-    const std::vector<Candidate> list = candidates(spec, corners, options_, &refusals);
-    if (list.empty()) throw_no_candidate(spec, refusals);
-    Choice choice;
-    choice.candidate = list.front();
-    // The reference kernel is many times slower than any other, so it is never raced: not even alone.
-    const KernelDescriptor* reference = spec.custom != nullptr ? nullptr : &reference_kernel(spec.op);
-    std::vector<Candidate> tried = list;
-    std::erase_if(tried, [&](const Candidate& candidate) { return candidate.kernel == reference; });
-    if (options_.optimization_level == 0 || tried.empty()) return choice;
-
-    const TacticKey key = race_key(work, tried, options_);
-    std::optional<std::vector<Measurement>> measurements = cache_.find(key, tried);
-    choice.from_cache = measurements.has_value();
-    if (choice.from_cache) {
-      ++stats_.cache_hits;
-    } else {
-      measurements = measure(spec, tried);
-      // A plugin may be mended without another version: that it failed is not remembered.
-      if (spec.custom == nullptr || is_usable(measurements->front().outcome)) cache_.put(key, tried, *measurements);
-      choice.timed = static_cast<int>(tried.size());
-      stats_.timed += choice.timed;
+  void stop_if_cancelled() const {
+    if (options_.cancelled && options_.cancelled()) {
+      throw Error(StatusCode::kCancelled, "interrupted while choosing tactics");
     }
-    if (spec.custom != nullptr) check_custom(spec, measurements->front());
-    report_excluded(spec, tried, *measurements);
-    if (const int winner = winner_of(*measurements); winner >= 0) {
-      const Measurement& best = (*measurements)[static_cast<size_t>(winner)];
-      choice.candidate = tried[static_cast<size_t>(winner)];
-      choice.time_us = best.time_us;
-      choice.spread = best.spread;
-    } else if (list.back().kernel == reference) {
-      choice.candidate = list.back();
-    } else {
-      throw Error(StatusCode::kUnsupported,
-                  fmt::format("layer {} ({}): every tactic failed when it was tried, and --tacticSources excludes the "
-                              "reference kernel:\n  {}",
-                              spec.name, operator_of(spec), fmt::join(stats_.excluded, "\n  ")));
-    }
-    return choice;
   }
 
-  std::vector<Measurement> measure(const StepSpec& spec, const std::vector<Candidate>& tried) {
-    const int level = std::clamp(options_.optimization_level, 0, 5);
+  double race_us() const { return kBudgetUs[std::clamp(options_.optimization_level, 0, 5)]; }
+
+  // The reference kernel is many times slower than any other, so it is never raced: not even alone.
+  const KernelDescriptor* last_resort(const StepSpec& spec) const {
+    return spec.custom != nullptr ? nullptr : &reference_kernel(spec.op);
+  }
+
+  Contest new_contest(const StepSpec& spec, const std::vector<const StepSpec*>& corners, const TacticKey& work) {
+    Contest contest;
+    contest.spec = &spec;
+    contest.candidates = candidates(spec, corners, options_, &contest.refusals);
+    if (contest.candidates.empty()) throw_no_candidate(spec, contest.refusals);
+    for (const Candidate& candidate : contest.candidates) {
+      if (contest.tried.size() == static_cast<size_t>(options_.max_tactics)) break;
+      if (candidate.kernel != last_resort(spec)) contest.tried.push_back(candidate);
+    }
+    if (options_.optimization_level == 0 || contest.tried.empty()) return contest;
+    contest.key = race_key(work, contest.tried, options_);
+    look_up(contest);
+    return contest;
+  }
+
+  bool look_up(Contest& contest) {
+    contest.measurements = cache_.find(contest.key, contest.tried);
+    if (!contest.measurements) return false;
+    contest.basis = Basis::kCache;
+    ++stats_.cache_hits;
+    return true;
+  }
+
+  void measure(Contest& contest, double deadline_us) {
+    const StepSpec& spec = *contest.spec;
     const TrialRules rules{options_.threads,
-                           {std::max(options_.avg_timing, 1), kBudgetUs[level]},
+                           {std::max(options_.avg_timing, 1), race_us(), deadline_us},
                            /*use_reference=*/spec.custom == nullptr};
     TrialWatch watch;
     watch.cancelled = options_.cancelled;
-    TrialResult result = try_candidates(spec, tried, rules, watch);
+    TrialResult result = try_candidates(spec, contest.tried, rules, watch);
     timed_runs_ += result.timed_runs;
     disturbed_ += result.disturbed;
-    reasons_ = std::move(result.reasons);
-    return std::move(result.measurements);
+    contest.basis = result.cut_short ? Basis::kCutShort : Basis::kTimed;
+    contest.reasons = std::move(result.reasons);
+    contest.measurements = std::move(result.measurements);
+    // A later build would take a trial that the budget cut short for a whole one: it is timed again instead, with what
+    // the layers that are in the cache by then leave it. A plugin may be mended without another version: that it failed
+    // is not remembered.
+    const bool is_sound = spec.custom == nullptr || is_usable(contest.measurements->front().outcome);
+    if (!result.cut_short && is_sound) cache_.put(contest.key, contest.tried, *contest.measurements);
+  }
+
+  Choice decide(Contest& contest) {
+    const StepSpec& spec = *contest.spec;
+    Choice choice;
+    if (contest.measurements) {
+      if (spec.custom != nullptr) check_custom(contest);
+      report_excluded(contest);
+      const int winner = winner_of(*contest.measurements);
+      if (winner >= 0) {
+        const Measurement& best = (*contest.measurements)[static_cast<size_t>(winner)];
+        contest.chosen = static_cast<size_t>(winner);
+        choice.time_us = best.time_us;
+        choice.spread = best.spread;
+      } else if (contest.candidates.back().kernel == last_resort(spec)) {
+        contest.chosen = contest.candidates.size() - 1;
+      } else {
+        throw Error(
+            StatusCode::kUnsupported,
+            fmt::format("layer {} ({}): every tactic failed when it was tried, and --tacticSources excludes the "
+                        "reference kernel:\n  {}",
+                        spec.name, operator_of(spec), fmt::join(stats_.excluded, "\n  ")));
+      }
+      choice.from_cache = contest.basis == Basis::kCache;
+      if (!choice.from_cache) choice.timed = timed_in(contest);
+    }
+    choice.candidate = contest.candidates[contest.chosen];
+    return choice;
+  }
+
+  // How many candidates a trial that nobody hurried tries, or those that had their turn in time.
+  static int timed_in(const Contest& contest) {
+    if (contest.basis != Basis::kCutShort) return static_cast<int>(contest.tried.size());
+    return static_cast<int>(std::count_if(contest.measurements->begin(), contest.measurements->end(),
+                                          [](const Measurement& m) { return m.outcome != Outcome::kUntried; }));
+  }
+
+  void count(Basis basis) {
+    if (basis == Basis::kTimed || basis == Basis::kCutShort) ++stats_.layers_timed;
+    if (basis == Basis::kCutShort) ++stats_.layers_cut_short;
+    if (basis == Basis::kNoBudget) ++stats_.layers_guessed;
   }
 
   // A plugin's kernel is the only one there is. It may refuse the operands that are made up here; it may not crash.
-  void check_custom(const StepSpec& spec, Measurement& measurement) {
+  static void check_custom(Contest& contest) {
+    const StepSpec& spec = *contest.spec;
+    Measurement& measurement = contest.measurements->front();
     if (is_usable(measurement.outcome)) return;
     if (measurement.outcome == Outcome::kFailed) {
       measurement = {};
@@ -159,35 +240,24 @@ class Selection {
     throw Error(StatusCode::kUnsupported,
                 fmt::format("layer {} ({}): its plugin's kernel {} when it was tried on made-up operands; correct the "
                             "plugin",
-                            spec.name, spec.custom->title, words_for(measurement.outcome, reasons_.at(0))));
+                            spec.name, spec.custom->title, words_for(measurement.outcome, reason_of(contest, 0))));
   }
 
-  void report_excluded(const StepSpec& spec, const std::vector<Candidate>& tried,
-                       const std::vector<Measurement>& measurements) {
-    for (size_t i = 0; i < tried.size(); ++i) {
-      if (is_usable(measurements[i].outcome)) continue;
-      const std::string& reason =
-          i < reasons_.size() && !reasons_[i].empty() ? reasons_[i] : "known from the timing cache";
-      stats_.excluded.push_back(fmt::format("{} on layer {}: {}", tried[i].kernel->name, spec.name,
-                                            words_for(measurements[i].outcome, reason)));
-    }
-    reasons_.clear();
-  }
-
-  static std::string words_for(Outcome outcome, const std::string& reason) {
-    switch (outcome) {
-      case Outcome::kWrong: return "differs from the reference (" + reason + ")";
-      case Outcome::kFailed: return "failed (" + reason + ")";
-      case Outcome::kHung: return "hung (" + reason + ")";
-      default: return "crashed (" + reason + ")";
+  void report_excluded(const Contest& contest) {
+    for (size_t i = 0; i < contest.tried.size(); ++i) {
+      const Outcome outcome = (*contest.measurements)[i].outcome;
+      if (is_usable(outcome)) continue;
+      stats_.excluded.push_back(fmt::format("{} on layer {}: {}", contest.tried[i].kernel->name, contest.spec->name,
+                                            words_for(outcome, reason_of(contest, i))));
     }
   }
 
   const SearchOptions& options_;
   SearchStats& stats_;
   TimingCache cache_;
-  std::map<std::vector<TacticKey>, Choice> chosen_;
-  std::vector<std::string> reasons_;  // of the last measure()
+  std::map<std::vector<TacticKey>, size_t> numbers_;  // of contests, by their work
+  std::vector<Contest> contests_;
+  std::vector<size_t> contest_of_;  // each layer's
   int timed_runs_ = 0, disturbed_ = 0;
 };
 
@@ -197,19 +267,17 @@ std::vector<Choice> select_tactics(const std::vector<StepSpec>& specs,
                                    const std::vector<std::vector<const StepSpec*>>& corners,
                                    const SearchOptions& options, SearchStats* stats) {
   *stats = {};
-  Selection selection(options, stats);
+  Search search(options, stats);
   std::vector<Choice> choices;
   try {
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (options.progress) options.progress(i, specs.size(), specs[i].name);
-      choices.push_back(selection.choose(specs[i], corners[i]));
-    }
+    for (size_t i = 0; i < specs.size(); ++i) search.enter(specs[i], corners[i]);
+    search.time();
+    choices = search.choose(specs);
   } catch (...) {
-    selection.finish();
+    search.finish();
     throw;
   }
-  selection.finish();
-  if (options.progress) options.progress(specs.size(), specs.size(), "");
+  search.finish();
   return choices;
 }
 

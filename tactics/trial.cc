@@ -3,13 +3,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 
 #include "schemas/types/error.h"
 #include "tactics/agreement.h"
 #include "tactics/cache_state.h"
+#include "tactics/clock.h"
 #include "tactics/kernels/registry.h"
 #include "tactics/kernels/thread_pool.h"
 #include "tactics/pack.h"
@@ -20,18 +20,12 @@
 namespace planwright::tactics {
 namespace {
 
-// A reference kernel does some 0.3 to 1 GFLOP/s: every step up to the first bound is checked (0.1 s), those up to the
-// second only where two candidates contradict each other.
-constexpr double kAlwaysChecked = 50e6;
+// Steps above kAlwaysCheckedWork up to this bound are compared with the reference only where two candidates contradict
+// each other.
 constexpr double kCheckedInDoubt = 2e9;
 constexpr uint64_t kSeed = 1;
 // Runs that another process interrupted are run again, up to as many times as this share of all.
 constexpr double kRetriedShare = 0.5;
-
-double now_us() {
-  using std::chrono::steady_clock;
-  return std::chrono::duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
-}
 
 // How often this process's threads had to leave a core to another.
 long involuntary_switches() {
@@ -102,10 +96,16 @@ class Trial {
         contestants_(candidates.size()) {}
 
   void run() {
-    if (rules_.use_reference && work_of(spec_) <= kAlwaysChecked) consult_reference();
+    if (rules_.use_reference && work_of(spec_) <= kAlwaysCheckedWork) consult_reference();
     if (reference_refused_) return;
+    const double start = now_us(), end_of_first_runs = start + (rules_.race.deadline_us - start) / 2;
     for (size_t i = 0; i < candidates_.size(); ++i) {
-      if (is_usable(board_.measurement(static_cast<int>(i)).outcome)) admit(static_cast<int>(i));
+      if (!is_usable(board_.measurement(static_cast<int>(i)).outcome)) continue;
+      if (!admitted_.empty() && now_us() >= end_of_first_runs) {
+        board_.cut_short() = 1;
+        break;
+      }
+      admit(static_cast<int>(i));
     }
     if (!expected_ && rules_.use_reference) {
       consult_reference();
@@ -191,6 +191,7 @@ class Trial {
       Measurement& measurement = board_.measurement(admitted_[k]);
       if (is_usable(measurement.outcome)) measurement = results[k];
     }
+    if (now_us() >= rules_.race.deadline_us) board_.cut_short() = 1;
   }
 
   double run_once(int i) {
@@ -227,6 +228,7 @@ class Trial {
 void run_trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules,
                TrialBoard& board) {
   board.enter(TrialBoard::kSetUp);
+  board.cut_short() = 0;
   Trial(spec, candidates, rules, board).run();
   board.enter(TrialBoard::kDone);
 }

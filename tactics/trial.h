@@ -11,6 +11,10 @@
 
 namespace planwright::tactics {
 
+// A step of at most so much work (work_of) is always compared with the reference kernel, which does some 0.3 to 1
+// GFLOP/s: 0.1 s.
+constexpr double kAlwaysCheckedWork = 50e6;
+
 struct TrialRules {
   int threads = 1;
   RaceRules race;
@@ -18,8 +22,9 @@ struct TrialRules {
 };
 
 // Fills in the board's measurement of every candidate that is kUntried there; leaves them so where the operands that
-// this code can make are such that even the reference refuses them. Throws std::bad_alloc; Error(kResource) without
-// threads.
+// this code can make are such that even the reference refuses them, and where the race's deadline comes first: half of
+// the time to it goes to first runs, best guess first, and at least one candidate is timed. Throws std::bad_alloc;
+// Error(kResource) without threads.
 void run_trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules,
                TrialBoard& board);
 

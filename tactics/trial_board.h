@@ -37,6 +37,8 @@ class TrialBoard {
   // How many timed runs were interrupted by another process, of how many.
   std::atomic<int32_t>& disturbed() { return header()->disturbed; }
   std::atomic<int32_t>& timed_runs() { return header()->timed_runs; }
+  // Whether its deadline ended the trial: measurements are fewer or rougher than those of one that nobody hurried.
+  std::atomic<int32_t>& cut_short() { return header()->cut_short; }
 
  private:
   struct Slot {
@@ -48,6 +50,7 @@ class TrialBoard {
     std::atomic<uint32_t> signs_of_life;
     std::atomic<int32_t> disturbed;
     std::atomic<int32_t> timed_runs;
+    std::atomic<int32_t> cut_short;
   };
   // Between processes an atomic must not hide a lock in one of them.
   static_assert(std::atomic<int32_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);

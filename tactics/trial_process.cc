@@ -153,6 +153,7 @@ TrialResult result_of(TrialBoard& board) {
   }
   result.timed_runs = board.timed_runs();
   result.disturbed = board.disturbed();
+  result.cut_short = board.cut_short() != 0;
   return result;
 }
 
@@ -174,7 +175,8 @@ TrialResult try_candidates(const StepSpec& spec, const std::vector<Candidate>& c
     const int running = board.running();
     if (ending == Ending::kFinished) return result_of(board);
     if (ending == Ending::kOutOfMemory && running < 0) {
-      throw Error(StatusCode::kResource, fmt::format("timing layer {}: no memory for its operands; lower the opt shapes", spec.name));
+      throw Error(StatusCode::kResource,
+                  fmt::format("timing layer {}: no memory for its operands; lower the opt shapes", spec.name));
     }
     if (running >= 0 && running < board.size()) {
       const Outcome outcome = ending == Ending::kHung          ? Outcome::kHung

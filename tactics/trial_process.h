@@ -20,6 +20,7 @@ struct TrialResult {
   std::vector<Measurement> measurements;  // one a candidate
   std::vector<std::string> reasons;       // why a candidate is not usable; empty where it is
   int timed_runs = 0, disturbed = 0;      // runs that another process interrupted
+  bool cut_short = false;                 // by the race's deadline
 };
 
 // Each candidate's measurement; all kUntried where none could be tried. The child never outlives this process.

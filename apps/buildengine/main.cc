@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <utility>
 
+#include "apps/buildengine/explain.h"
 #include "apps/buildengine/layer_info.h"
 #include "apps/buildengine/options.h"
 #include "apps/buildengine/profiles.h"
@@ -76,6 +78,11 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
   fmt::print("\n=== Engine ===\nDevice: {}   Threads: {}\nWeights: {:.2f} MiB\n", built.plan.device, built.plan.threads,
              static_cast<double>(built.plan.weights.total_bytes()) / kMib);
   fmt::print("Tactics timed: {}   Timing cache hits: {}\n", built.search.timed, built.search.cache_hits);
+  if (std::isfinite(options.search.budget_seconds)) {
+    fmt::print("Search budget: {:g} s   Layers timed: {} ({} cut short)   Left to the best guess: {}\n",
+               options.search.budget_seconds, built.search.layers_timed, built.search.layers_cut_short,
+               built.search.layers_guessed);
+  }
   for (size_t i = 0; i < built.programs.size(); ++i) {
     const builder::ProgramStats& stats = built.programs[i];
     std::map<std::string, int> precisions;
@@ -179,7 +186,11 @@ int run_main(int argc, char** argv) {
   build_options.search = options.search;
   build_options.search.cancelled = interrupted;
   build_options.search.warn = [&](const std::string& text) { progress.warn(text); };
-  build_options.begin_profile = [&](size_t profile) { progress.begin_profile(profile, build_options.profiles.size()); };
+  if (options.search.explain) {
+    build_options.begin_search = [&](const std::vector<std::string>& layers) {
+      check_explained(options.explain, layers);
+    };
+  }
   if (options.search.optimization_level > 0) {
     build_options.search.progress = [&](size_t done, size_t total, const std::string& layer) {
       progress.tuning(done, total, layer);
@@ -203,6 +214,8 @@ int run_main(int argc, char** argv) {
   }
   if (!options.export_layer_info.empty()) export_layer_info(built.plan, options.export_layer_info);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.search.explain && !options.quiet)
+    fmt::print("{}", explanation_text(built.search.explanations, options.explain));
   if (!options.quiet) print_build_report(built, options, seconds);
   // --quiet would not show what is measured.
   if (!options.skip_inference && !options.dry_run && !options.quiet) measure_engine(options);

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <planwright/planwright.hpp>
 
@@ -51,20 +53,17 @@ const std::vector<KnownFlag> kNotHere = {
     {"--layerOutputTypes", "engines compute in fp32 so far"},
     {"--precisionConstraints", "engines compute in fp32 so far"},
     {"--errorOnTimingCacheMiss", "use --builderOptimizationLevel=0 for builds that time nothing"},
-    {"--budget", "use --builderOptimizationLevel and --avgTiming to shorten the search"},
     {"--contexts", "tactics are tuned for one context at a time so far"},
-    {"--maxTactics", "use --tacticSources to limit the search"},
-    {"--algorithms", "use --tacticSources to limit the search"},
+    {"--algorithms", "use --tacticSources and --maxTactics to limit the search"},
     {"--device", "engines are built for the CPU so far"},
     {"--stripWeights", "engines hold their weights so far"},
     {"--refitFromOnnx", "engines hold their weights so far"},
     {"--exportGraph", "--exportLayerInfo writes the layers as JSON"},
     {"--report", "--exportLayerInfo writes the layers as JSON"},
-    {"--explain", "--verbose and --exportLayerInfo show what was chosen"},
     {"--verifyReproducible", "build twice with one --timingCacheFile and compare the files"},
     {"--logFormat", "logs are text so far"},
     {"--workspace", "use --memPoolSize=workspace:N"},
-    {"--timeout", "use --builderOptimizationLevel to shorten the search"},
+    {"--timeout", "use --budget to shorten the search"},
 };
 
 // Shape flags belong to the profile that the last --profile before them names, so their order matters.
@@ -155,6 +154,22 @@ std::vector<std::string> parse_sources(const std::vector<std::string>& parts) {
   return excluded;
 }
 
+// "60s", "500ms", "2m"; a plain number is seconds.
+double parse_seconds(const std::string& text, const std::string& flag) {
+  double number = 0;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string suffix(stop, text.data() + text.size());
+  double unit = 0;
+  if (suffix == "ms") unit = 1e-3;
+  if (suffix.empty() || suffix == "s") unit = 1;
+  if (suffix == "m") unit = 60;
+  if (failure != std::errc() || unit == 0 || !(number > 0) || !std::isfinite(number * unit)) {
+    throw UsageError(
+        fmt::format("{}: '{}' is no time; write a number of seconds above 0, or one with ms, s or m", flag, text));
+  }
+  return number * unit;
+}
+
 void parse_pools(const std::string& text, EngineOptions& options) {
   for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
     if (pool == "workspace") {
@@ -172,7 +187,7 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
-  std::string isa = "native", pools;
+  std::string isa = "native", pools, budget;
   CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
   app.set_version_flag("--version", std::string("buildengine ") + pw_version());
   app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
@@ -197,10 +212,18 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   app.add_option("--builderOptimizationLevel", options.search.optimization_level,
                  "0: nothing timed ... 3: default ... 5: exhaustive")
       ->check(whole_number(0, 5));
+  app.add_option("--budget", budget, "time for the search, 60s, 500ms or 2m: heavy layers first, then best guesses");
+  app.add_option("--maxTactics", options.search.max_tactics, "tactics timed for each layer at most, best guess first")
+      ->check(whole_number(1));
   app.add_option("--memPoolSize", pools, "caps: workspace:N[,arena:N], MiB or with B, K, M, G");
   app.add_option("--tacticSources", sources, "kernel families to switch off and on: -NAME,+NAME")->delimiter(',');
   app.add_option("--plugins", options.plugins, "libraries of custom operators: lib.so,...")->delimiter(',');
   app.add_option("--exportLayerInfo", options.export_layer_info, "write the engine's layers to this JSON file");
+  CLI::Option* explain =
+      app.add_option("--explain", options.explain,
+                     "print each layer's tactics (or of layers whose names contain this): times, why others were "
+                     "refused or dropped, which was chosen; not why layers were fused or were not")
+          ->expected(0, 1);
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");
@@ -216,6 +239,8 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   options.search.isa = parse_isa(isa);
   options.search.excluded_sources = parse_sources(sources);
   if (!pools.empty()) parse_pools(pools, options);
+  if (!budget.empty()) options.search.budget_seconds = parse_seconds(budget, "--budget");
+  options.search.explain = explain->count() > 0;
   if (options.dry_run) options.search.optimization_level = 0;
   if (options.save_engine.empty() && !options.check && !options.dry_run) {
     throw UsageError("--saveEngine is missing: say where the engine goes (or use --check or --dryRun)");

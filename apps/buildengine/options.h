@@ -20,6 +20,7 @@ struct EngineOptions {
   tactics::SearchOptions search;
   uint64_t arena_limit = UINT64_MAX;
   std::string export_layer_info;
+  std::string explain;  // what the names of the layers explained contain; search.explain says whether any are
   bool check = false, dry_run = false, skip_inference = false;
   bool verbose = false, quiet = false;
 };

@@ -31,16 +31,11 @@ void Progress::warn(const std::string& text) {
   log_warning(text);
 }
 
-void Progress::begin_profile(size_t profile, size_t profiles) {
-  last_tenth_ = 0;
-  where_ = profiles > 1 ? fmt::format("profile {}: ", profile) : "";
-}
-
 void Progress::tuning(size_t done, size_t total, const std::string& layer) {
   if (quiet_ || total == 0) return;
   if (terminal_) {
     std::fflush(stdout);
-    fmt::print(stderr, "\r\033[K[I] {}tuning {}/{}: {:.60}", where_, done, total, layer);
+    fmt::print(stderr, "\r\033[K[I] tuning {}/{}: {:.60}", done, total, layer);
     std::fflush(stderr);
     line_open_ = true;
     return;
@@ -48,7 +43,7 @@ void Progress::tuning(size_t done, size_t total, const std::string& layer) {
   const size_t tenth = 10 * done / total;
   if (tenth == last_tenth_) return;
   last_tenth_ = tenth;
-  log_line('I', fmt::format("{}tuning: {} of {} layer{}", where_, done, total, total == 1 ? "" : "s"));
+  log_line('I', fmt::format("tuning: {} of {} distinct layer{}", done, total, total == 1 ? "" : "s"));
 }
 
 void Progress::end_line() {

@@ -16,7 +16,6 @@ class Progress {
   void say(const std::string& text);     // always, unless quiet
   void detail(const std::string& text);  // only when verbose
   void warn(const std::string& text);    // also when quiet; the same text once
-  void begin_profile(size_t profile, size_t profiles);
   void tuning(size_t done, size_t total, const std::string& layer);
 
  private:
@@ -24,7 +23,6 @@ class Progress {
   bool quiet_, verbose_, terminal_;
   bool line_open_ = false;
   size_t last_tenth_ = 0;
-  std::string where_;  // which profile is tuned, where there are several
   std::set<std::string> warned_;
 };
 

@@ -86,11 +86,25 @@ void refuse_unknown(const CLI::App& app, const std::vector<KnownFlag>& known) {
 
 }  // namespace
 
-const std::vector<std::string> kBuildengineFlags = {
-    "--onnx",           "--saveEngine", "--minShapes", "--optShapes",     "--maxShapes",
-    "--profile",        "--isa",        "--avgTiming", "--memPoolSize",   "--builderOptimizationLevel",
-    "--tacticSources",  "--check",      "--dryRun",    "--skipInference", "--exportLayerInfo",
-    "--timingCacheFile"};
+const std::vector<std::string> kBuildengineFlags = {"--onnx",
+                                                    "--saveEngine",
+                                                    "--minShapes",
+                                                    "--optShapes",
+                                                    "--maxShapes",
+                                                    "--profile",
+                                                    "--isa",
+                                                    "--avgTiming",
+                                                    "--memPoolSize",
+                                                    "--builderOptimizationLevel",
+                                                    "--tacticSources",
+                                                    "--check",
+                                                    "--dryRun",
+                                                    "--skipInference",
+                                                    "--exportLayerInfo",
+                                                    "--timingCacheFile",
+                                                    "--budget",
+                                                    "--maxTactics",
+                                                    "--explain"};
 
 const std::vector<std::string> kRunengineFlags = {"--loadEngine",
                                                   "--useProfile",

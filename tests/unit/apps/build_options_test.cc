@@ -101,22 +101,47 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--layerOutputTypes=x:fp16",
                            "--precisionConstraints=obey",
                            "--errorOnTimingCacheMiss",
-                           "--budget=60s",
                            "--contexts=2",
-                           "--maxTactics=3",
                            "--algorithms=winograd",
                            "--device=cuda",
                            "--stripWeights",
                            "--refitFromOnnx",
                            "--exportGraph=x.svg",
                            "--report=x.html",
-                           "--explain",
-                           "--explain=conv1",
                            "--verifyReproducible",
                            "--logFormat=json"}) {
     const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
     EXPECT_THAT(refusal({flag}), testing::StartsWith(name + " is not available: ")) << flag;
   }
+}
+
+TEST(BuildOptions, ABudgetIsATimeInSecondsOrWithASuffix) {
+  EXPECT_EQ(parse({}).search.budget_seconds, HUGE_VAL);
+  EXPECT_EQ(parse({"--budget=60s"}).search.budget_seconds, 60);
+  EXPECT_EQ(parse({"--budget=1.5"}).search.budget_seconds, 1.5);
+  EXPECT_EQ(parse({"--budget=500ms"}).search.budget_seconds, 0.5);
+  EXPECT_EQ(parse({"--budget=2m"}).search.budget_seconds, 120);
+  for (const char* text : {"0", "-1s", "nan", "inf", "1e400", "1h", "s", "60 s", "1e308m"}) {
+    EXPECT_THAT(refusal({std::string("--budget=") + text}),
+                HasSubstr(std::string("--budget: '") + text + "' is no time; write a number of seconds above 0"));
+  }
+}
+
+TEST(BuildOptions, TacticsMayBeLimitedInNumber) {
+  EXPECT_EQ(parse({}).search.max_tactics, INT_MAX);
+  EXPECT_EQ(parse({"--maxTactics=3"}).search.max_tactics, 3);
+  EXPECT_THAT(refusal({"--maxTactics=0"}), HasSubstr("--maxTactics: must be a whole number of at least 1, not '0'"));
+}
+
+TEST(BuildOptions, ExplainTakesAPartOfALayersNameOrNothing) {
+  EXPECT_FALSE(parse({}).search.explain);
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--explain"}, {"--explain", "--dryRun"}}) {
+    EXPECT_TRUE(parse(flags).search.explain);
+    EXPECT_EQ(parse(flags).explain, "");
+  }
+  EXPECT_TRUE(parse({"--explain=conv1"}).search.explain);
+  EXPECT_EQ(parse({"--explain=conv1"}).explain, "conv1");
+  EXPECT_EQ(parse({"--explain", "conv1"}).explain, "conv1");
 }
 
 TEST(BuildOptions, ADryRunTimesNothingAndNeedsNoTarget) {

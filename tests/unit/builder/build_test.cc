@@ -63,6 +63,33 @@ TEST(Build, TheSameGraphGivesTheSameBytes) {
             file_of(build(std::move(second.graph), options).plan));
 }
 
+TEST(Build, OneSearchChoosesForAllProfiles) {
+  GraphBuilder b;
+  make_network(b);
+  BuildOptions options = untimed_options(b.graph);
+  options.profiles.push_back(options.profiles[0]);
+  options.search.explain = true;
+  std::vector<std::string> searched;
+  options.begin_search = [&](const std::vector<std::string>& layers) { searched = layers; };
+  const BuildResult built = build(std::move(b.graph), options);
+  const size_t layers = searched.size() / 2;
+  ASSERT_GT(layers, 0u);
+  ASSERT_EQ(built.search.explanations.size(), searched.size());
+  for (size_t i = 0; i < searched.size(); ++i) {
+    EXPECT_EQ(searched[i], searched[i % layers]);
+    EXPECT_EQ(built.search.explanations[i].layer, searched[i]);
+    EXPECT_EQ(built.search.explanations[i].profile, i / layers);
+  }
+}
+
+TEST(Build, WhatIsThrownBeforeTheSearchEndsTheBuild) {
+  GraphBuilder b;
+  make_network(b);
+  BuildOptions options = untimed_options(b.graph);
+  options.begin_search = [](const std::vector<std::string>&) { throw Error(StatusCode::kInvalid, "not this one"); };
+  EXPECT_EQ(message_of([&] { build(std::move(b.graph), options); }, StatusCode::kInvalid), "not this one");
+}
+
 TEST(Build, ThePlanSaysWhatTheCallerBinds) {
   GraphBuilder b;
   make_network(b);

@@ -97,6 +97,49 @@ TEST(Race, ALoneContestantIsTimedToo) {
   EXPECT_THAT(field.runs(), ElementsAre(5));
 }
 
+TEST(Race, ADeadlineEndsItAsItStands) {
+  MadeUp field({100, 80, 60});
+  RaceRules rules{8, 1e9};
+  rules.deadline_us = 150;  // in the second contestant's first run
+  const std::vector<Measurement> cut = field.race(rules);
+  EXPECT_THAT(outcomes_of(cut), ElementsAre(Outcome::kTimed, Outcome::kTimed, Outcome::kUntried));
+  EXPECT_THAT(field.runs(), ElementsAre(1, 1, 0));
+  EXPECT_EQ(winner_of(cut), 1);
+}
+
+TEST(Race, ADeadlineThatIsOverLeavesOneRun) {
+  MadeUp field({100, 80});
+  RaceRules rules{8, 1e9};
+  rules.deadline_us = -1;
+  EXPECT_EQ(winner_of(field.race(rules)), 0);
+  EXPECT_THAT(field.runs(), ElementsAre(1, 0));
+}
+
+// Of single runs, 4 % say nothing.
+TEST(Race, WhereADeadlineLeavesFewRunsTheBetterGuessStaysUnlessClearlySlower) {
+  const auto winner = [](const std::vector<double>& times) {
+    RaceRules rules{8, 1e9};
+    rules.deadline_us = times[0] + times[1];
+    return winner_of(MadeUp(times).race(rules));
+  };
+  EXPECT_EQ(winner({104, 100}), 0);
+  EXPECT_EQ(winner({110, 100}), 1);
+}
+
+TEST(Race, ADeadlineThatDoesNotComeChangesNothing) {
+  const std::vector<double> times{100, 1100, 104, 140}, noise{0, 0.01, -0.01, 0.02, -0.015};
+  MadeUp free(times, noise), fenced(times, noise);
+  RaceRules rules{8, 1e9};
+  const std::vector<Measurement> without = free.race(rules);
+  rules.deadline_us = 1e8;
+  const std::vector<Measurement> with = fenced.race(rules);
+  EXPECT_EQ(free.runs(), fenced.runs());
+  for (size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(without[i].outcome, with[i].outcome);
+    EXPECT_EQ(without[i].time_us, with[i].time_us);
+  }
+}
+
 TEST(Summarize, MedianShrugsOffOutliersAndSpreadShrinksWithRuns) {
   std::vector<double> samples{100, 102, 98, 101, 99, 1000};
   const Measurement few = summarize(samples);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <climits>
+#include <cmath>
 #include <filesystem>
 
 #include "schemas/types/error.h"
@@ -88,6 +90,105 @@ TEST_F(SelectTactics, EqualWorkIsTimedOnce) {
   EXPECT_EQ(stats_.timed, choices[0].timed);
   EXPECT_EQ(choices[1].timed, 0);
   EXPECT_EQ(choices[1].candidate.kernel, choices[0].candidate.kernel);
+}
+
+TEST_F(SelectTactics, ABudgetThatIsSpentLeavesFirstCandidatesAndNothingInTheCache) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8), conv_spec(16, 16, 8), conv_spec(8, 16, 8)};
+  options_.budget_seconds = 1e-9;
+  const std::vector<Choice> choices = select(specs);
+  for (size_t i = 0; i < specs.size(); ++i) {
+    EXPECT_EQ(choices[i].candidate.kernel, candidates(specs[i], {}, options_, nullptr)[0].kernel);
+    EXPECT_EQ(choices[i].time_us, 0);
+  }
+  EXPECT_EQ(stats_.timed, 0);
+  EXPECT_EQ(stats_.layers_timed, 0);
+  EXPECT_EQ(stats_.layers_guessed, 3);
+  EXPECT_FALSE(fs::exists(options_.timing_cache_path));
+}
+
+TEST_F(SelectTactics, ABudgetThatIsLargeEnoughMakesNoDifference) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8), conv_spec(16, 16, 8)};
+  options_.budget_seconds = 1000;
+  const std::vector<Choice> limited = select(specs);
+  EXPECT_EQ(stats_.layers_timed, 2);
+  EXPECT_EQ(stats_.layers_cut_short, 0);
+  EXPECT_EQ(stats_.layers_guessed, 0);
+  options_.budget_seconds = HUGE_VAL;
+  const std::vector<Choice> unlimited = select(specs);
+  EXPECT_EQ(stats_.cache_hits, 2);  // the same race
+  for (size_t i = 0; i < specs.size(); ++i) EXPECT_EQ(unlimited[i].candidate.kernel, limited[i].candidate.kernel);
+}
+
+TEST_F(SelectTactics, WhatTheCacheHasIsUsedWhenTheBudgetIsSpent) {
+  const std::vector<Choice> timed = select({conv_spec(8, 16, 8)});
+  options_.budget_seconds = 1e-9;
+  const std::vector<Choice> choices = select({conv_spec(16, 16, 8), conv_spec(8, 16, 8)});
+  EXPECT_EQ(stats_.cache_hits, 1);
+  EXPECT_EQ(stats_.layers_guessed, 1);
+  EXPECT_TRUE(choices[1].from_cache);
+  EXPECT_EQ(choices[1].candidate.kernel, timed[0].candidate.kernel);
+}
+
+// A build without a budget would take its rough times for good.
+TEST_F(SelectTactics, ATrialThatWasCutShortIsNotRemembered) {
+  options_.optimization_level = 5;
+  options_.budget_seconds = 0.06;
+  const std::vector<StepSpec> specs{conv_spec(64, 64, 32)};
+  select(specs);
+  EXPECT_EQ(stats_.layers_timed, 1);
+  // Some 300 candidates in 60 ms: but a machine may be that fast one day.
+  const bool was_cut = stats_.layers_cut_short == 1;
+  EXPECT_NE(fs::exists(options_.timing_cache_path), was_cut);
+}
+
+TEST_F(SelectTactics, HeavyWorkIsTimedFirst) {
+  std::vector<StepSpec> specs{conv_spec(8, 16, 8), conv_spec(64, 64, 8), conv_spec(16, 16, 8)};
+  for (StepSpec& spec : specs) spec.name = std::to_string(element_count(spec.inputs[0].view));
+  std::vector<std::string> order;
+  options_.progress = [&](size_t, size_t, const std::string& layer) { order.push_back(layer); };
+  select(specs);
+  EXPECT_THAT(order, testing::ElementsAre("4096", "1024", "512", ""));
+}
+
+TEST_F(SelectTactics, TimesAtMostSoManyTacticsBestGuessFirst) {
+  const std::vector<StepSpec> specs{conv_spec(8, 16, 8)};
+  options_.max_tactics = 2;
+  options_.explain = true;
+  const Choice choice = select(specs)[0];
+  EXPECT_EQ(stats_.timed, 2);
+  const std::vector<Candidate> list = candidates(specs[0], {}, options_, nullptr);
+  EXPECT_THAT((std::vector{list[0].kernel, list[1].kernel}), testing::Contains(choice.candidate.kernel));
+  ASSERT_EQ(stats_.explanations.size(), 1u);
+  int left_out = 0;
+  for (const ExplainedTactic& tactic : stats_.explanations[0].tactics) {
+    left_out += tactic.remark == "not among the first 2 (--maxTactics)";
+  }
+  EXPECT_EQ(left_out, static_cast<int>(list.size()) - 3);  // all but these two and the reference
+  options_.max_tactics = INT_MAX;
+  select(specs);
+  EXPECT_EQ(stats_.cache_hits, 0);  // another race
+}
+
+TEST_F(SelectTactics, ExplainsEveryLayerInOrderWhenAsked) {
+  std::vector<StepSpec> specs{copy_spec({4, 64}), conv_spec(8, 16, 8), conv_spec(8, 16, 8)};
+  specs[2].name = "conv_too";
+  select(specs);
+  EXPECT_TRUE(stats_.explanations.empty());
+  options_.explain = true;
+  const std::vector<Choice> choices = select(specs);
+  ASSERT_EQ(stats_.explanations.size(), 3u);
+  EXPECT_EQ(stats_.explanations[0].layer, "copy_me");
+  EXPECT_EQ(stats_.explanations[1].basis, "times from the timing cache");
+  EXPECT_EQ(stats_.explanations[2].basis, "times from the timing cache; the same work as layer conv_me");
+  for (size_t i = 0; i < specs.size(); ++i) {
+    int chosen = 0;
+    for (const ExplainedTactic& tactic : stats_.explanations[i].tactics) {
+      if (!tactic.is_chosen) continue;
+      ++chosen;
+      EXPECT_THAT(tactic.name, testing::StartsWith(choices[i].candidate.kernel->name));
+    }
+    EXPECT_EQ(chosen, 1);
+  }
 }
 
 // FAULTS B24.

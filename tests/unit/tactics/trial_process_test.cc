@@ -107,6 +107,20 @@ TEST_F(TrialProcess, ExcludesWhatHangs) {
   EXPECT_EQ(result.measurements[2].outcome, Outcome::kHung);
 }
 
+TEST_F(TrialProcess, ADeadlineThatIsOverLeavesOneCandidateTimed) {
+  const KernelDescriptor kernels[] = {kernel("bad", crash), kernel("first", copy), kernel("second", copy)};
+  const std::vector<Candidate> candidates{{&kernels[0], {}}, {&kernels[1], {}}, {&kernels[2], {}}};
+  TrialRules rules{1, {3, 20e3}};
+  EXPECT_FALSE(try_candidates(copy_spec({4, 64}), candidates, rules, TrialWatch()).cut_short);
+  rules.race.deadline_us = 0;
+  const TrialResult result = try_candidates(copy_spec({4, 64}), candidates, rules, TrialWatch());
+  EXPECT_TRUE(result.cut_short);
+  EXPECT_EQ(result.measurements[0].outcome, Outcome::kCrashed);
+  EXPECT_EQ(result.measurements[1].outcome, Outcome::kTimed);
+  EXPECT_EQ(result.measurements[1].runs, 1);
+  EXPECT_EQ(result.measurements[2].outcome, Outcome::kUntried);
+}
+
 TEST_F(TrialProcess, AllMayBeExcluded) {
   const TrialResult result = try_kernels({kernel("bad", crash), kernel("worse", crash)});
   EXPECT_EQ(winner_of(result.measurements), -1);
