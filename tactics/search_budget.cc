@@ -5,25 +5,36 @@
 #include <numeric>
 
 #include "tactics/trial.h"
+#include "tactics/work.h"
 
 namespace planwright::tactics {
 namespace {
 
-// A child process, its threads, and the operands.
-constexpr double kSetUpUs = 5e3;
-// Operations a microsecond: of a reference kernel, and of a fast one that is not at its best.
-constexpr double kReferenceRate = 500, kFastRate = 20e3;
-// Packing, first runs and timed runs of two or three candidates.
-constexpr double kLeastRuns = 10;
+// All in microseconds; on the safe side by some 40 % for whole networks of convolutions.
+// A child process and its threads.
+constexpr double kProcessUs = 5e3;
+// What an element that is touched takes: to make up, to be compared with what is expected and packed, and to be swept
+// and written again before each timed run.
+constexpr double kMakeUs = 0.005, kAdmitUs = 0.008, kPrepareUs = 0.001;
+// Operations of a reference kernel in a microsecond.
+constexpr double kReferenceRate = 200;
+// Runs of a candidate in a race on the whole, and before it can be told from others: most drop out early.
+constexpr double kRunsInRace = 4, kFewestRuns = 2;
+// Fewer candidates tell little.
+constexpr double kFewestCandidates = 4;
 
 }  // namespace
 
-TrialEstimate estimate_trial(double work, int layers, size_t candidates, double race_us) {
-  TrialEstimate estimate;
-  if (candidates > 1) estimate.weight = work * layers;
+TrialEstimate estimate_trial(const StepSpec& spec, int layers, size_t candidates, double race_us) {
+  const double work = work_of(spec), touched = touched_by(spec), run_us = fast_run_us(spec);
   const double reference_us = work <= kAlwaysCheckedWork ? work / kReferenceRate : 0;
-  estimate.least_us = kSetUpUs + reference_us + kLeastRuns * work / kFastRate;
-  estimate.full_us = estimate.least_us + race_us;
+  const double set_up_us = kProcessUs + kMakeUs * touched + reference_us;
+  const double admission_us = run_us + kAdmitUs * touched, timed_run_us = run_us + kPrepareUs * touched;
+  const double count = static_cast<double>(candidates);
+  TrialEstimate estimate;
+  if (candidates > 1) estimate.weight = run_us * layers;
+  estimate.least_us = set_up_us + std::min(count, kFewestCandidates) * (admission_us + kFewestRuns * timed_run_us);
+  estimate.full_us = set_up_us + count * admission_us + std::min(race_us, count * kRunsInRace * timed_run_us);
   return estimate;
 }
 

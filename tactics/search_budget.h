@@ -1,5 +1,5 @@
 // Dealing out the time that a search may take (--budget) among the trials of its layers: heavy ones first, each a fair
-// share of what is left. Knows nothing of kernels, so that tests deal out made-up time.
+// share of what is left.
 #ifndef PLANWRIGHT_TACTICS_SEARCH_BUDGET_H_
 #define PLANWRIGHT_TACTICS_SEARCH_BUDGET_H_
 
@@ -8,23 +8,25 @@
 #include <vector>
 
 #include "tactics/clock.h"
+#include "tactics/step_spec.h"
 
 namespace planwright::tactics {
 
 // What is known of a trial before it begins.
 struct TrialEstimate {
-  double weight = 0;    // what a good choice is worth: the operations that all layers of this work do
+  double weight = 0;    // what a good choice is worth: the time that all layers of this work take in a run
   double least_us = 0;  // in less time the trial tells nothing
   double full_us = 0;   // what it mostly takes when nobody hurries it
 };
 
-// Of a step that `layers` layers do alike, with `candidates` to try, whose race may take `race_us`. `work` is
-// work_of() the step. Where there is nothing to choose from, the trial is worth nothing: it comes last.
-TrialEstimate estimate_trial(double work, int layers, size_t candidates, double race_us);
+// Of a step that `layers` layers do alike, with `candidates` to try, whose race may take `race_us`. Where there is
+// nothing to choose from, the trial is worth nothing: it comes last.
+TrialEstimate estimate_trial(const StepSpec& spec, int layers, size_t candidates, double race_us);
 
 // Positions in `estimates`, heaviest first, equals as they come.
 std::vector<size_t> heaviest_first(const std::vector<TrialEstimate>& estimates);
 
+// Knows nothing of kernels, so that tests deal out made-up time.
 class SearchBudget {
  public:
   // `estimates` in the order of the trials. An infinite `budget_us` is no limit.

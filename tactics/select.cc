@@ -15,7 +15,6 @@
 #include "tactics/search_budget.h"
 #include "tactics/timing_cache.h"
 #include "tactics/trial_process.h"
-#include "tactics/work.h"
 
 namespace planwright::tactics {
 namespace {
@@ -83,7 +82,7 @@ class Search {
     for (Contest& contest : contests_) {
       if (options_.optimization_level == 0 || contest.tried.empty() || contest.measurements) continue;
       unknown.push_back(&contest);
-      estimates.push_back(estimate_trial(work_of(*contest.spec), contest.layers, contest.tried.size(), race_us()));
+      estimates.push_back(estimate_trial(*contest.spec, contest.layers, contest.tried.size(), race_us()));
     }
     const std::vector<size_t> order = heaviest_first(estimates);
     std::vector<TrialEstimate> in_order;

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,23 @@ constexpr double kCheckedInDoubt = 2e9;
 constexpr uint64_t kSeed = 1;
 // Runs that another process interrupted are run again, up to as many times as this share of all.
 constexpr double kRetriedShare = 0.5;
+
+// Of a race that a deadline may cut short: most drop out of it after a run or two.
+constexpr double kReservedRuns = 2;
+
+// Every kernel as it is, then each with its second parameters, and so on: where there is no time for all, the kernels
+// differ more than one kernel's parameters do.
+std::vector<int> order_of_first_runs(const std::vector<Candidate>& candidates) {
+  std::map<const KernelDescriptor*, int> seen;
+  std::vector<std::pair<int, int>> order;
+  for (const Candidate& candidate : candidates) {
+    order.emplace_back(seen[candidate.kernel]++, static_cast<int>(order.size()));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int> indices;
+  for (const auto& [parameters, index] : order) indices.push_back(index);
+  return indices;
+}
 
 // How often this process's threads had to leave a core to another.
 long involuntary_switches() {
@@ -98,15 +116,16 @@ class Trial {
   void run() {
     if (rules_.use_reference && work_of(spec_) <= kAlwaysCheckedWork) consult_reference();
     if (reference_refused_) return;
-    const double start = now_us(), end_of_first_runs = start + (rules_.race.deadline_us - start) / 2;
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      if (!is_usable(board_.measurement(static_cast<int>(i)).outcome)) continue;
-      if (!admitted_.empty() && now_us() >= end_of_first_runs) {
+    for (const int i : order_of_first_runs(candidates_)) {
+      if (!is_usable(board_.measurement(i).outcome)) continue;
+      // Who is admitted must also have the time to race.
+      if (!admitted_.empty() && now_us() + kReservedRuns * first_runs_us_ >= rules_.race.deadline_us) {
         board_.cut_short() = 1;
         break;
       }
-      admit(static_cast<int>(i));
+      admit(i);
     }
+    std::sort(admitted_.begin(), admitted_.end());  // in a race the better guess is the lower index
     if (!expected_ && rules_.use_reference) {
       consult_reference();
       if (reference_refused_) return forgive_failures();
@@ -121,7 +140,9 @@ class Trial {
     auto contestant = std::make_unique<Contestant>(spec_, candidates_[static_cast<size_t>(i)], data_, *pool_);
     if (!contestant->pack().ok()) return board_.exclude(i, Outcome::kFailed, std::string("pack: ") + last_error());
     data_.poison_outputs();
+    const double start = now_us();
     if (!contestant->run().ok()) return board_.exclude(i, Outcome::kFailed, last_error());
+    first_runs_us_ += now_us() - start;
     Results results = results_of(data_.outputs());
     contestants_[static_cast<size_t>(i)] = std::move(contestant);
     admitted_.push_back(i);
@@ -218,6 +239,7 @@ class Trial {
   CacheState caches_;
   std::vector<std::unique_ptr<Contestant>> contestants_;
   std::vector<int> admitted_;
+  double first_runs_us_ = 0;  // of all admitted, together
   std::optional<Results> expected_;
   bool is_expected_by_reference_ = false;
   bool reference_refused_ = false;

@@ -22,9 +22,9 @@ struct TrialRules {
 };
 
 // Fills in the board's measurement of every candidate that is kUntried there; leaves them so where the operands that
-// this code can make are such that even the reference refuses them, and where the race's deadline comes first: half of
-// the time to it goes to first runs, best guess first, and at least one candidate is timed. Throws std::bad_alloc;
-// Error(kResource) without threads.
+// this code can make are such that even the reference refuses them, and where the race's deadline comes first: at
+// least one candidate is timed then, and every kernel is run before another parameter set of one is. Throws
+// std::bad_alloc; Error(kResource) without threads.
 void run_trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules,
                TrialBoard& board);
 

@@ -3,6 +3,9 @@
 namespace planwright::tactics {
 namespace {
 
+// Of a fast kernel on one core.
+constexpr double kOperationsPerUs = 80e3, kElementsPerUs = 2e3;
+
 double count_of(const TensorView& view) { return view.absent ? 0 : static_cast<double>(element_count(view)); }
 
 // Product of the dims from `axis` on.
@@ -50,14 +53,23 @@ double core_work_of(const StepSpec& spec) {
   }
 }
 
+double arithmetic_of(const StepSpec& spec) {
+  return core_work_of(spec) + static_cast<double>(spec.program.size()) * count_of(spec.outputs[0]);
+}
+
 }  // namespace
 
-double work_of(const StepSpec& spec) {
+double work_of(const StepSpec& spec) { return arithmetic_of(spec) + touched_by(spec); }
+
+double touched_by(const StepSpec& spec) {
   double touched = 0;
   for (const Operand& operand : spec.inputs) touched += count_of(operand.view);
   for (const TensorView& output : spec.outputs) touched += count_of(output);
-  const double program = static_cast<double>(spec.program.size()) * count_of(spec.outputs[0]);
-  return core_work_of(spec) + program + touched;
+  return touched;
+}
+
+double fast_run_us(const StepSpec& spec) {
+  return arithmetic_of(spec) / kOperationsPerUs + touched_by(spec) / kElementsPerUs;
 }
 
 }  // namespace planwright::tactics

@@ -10,6 +10,13 @@ namespace planwright::tactics {
 // is done to each) of everything else.
 double work_of(const StepSpec& spec);
 
+// Elements that are read or written, each counted once.
+double touched_by(const StepSpec& spec);
+
+// What a run of a fast kernel takes on one core, very roughly, in microseconds: arithmetic in registers, and elements
+// that come from and go to memory, which a contraction of few channels or a Pool mostly waits for.
+double fast_run_us(const StepSpec& spec);
+
 }  // namespace planwright::tactics
 
 #endif  // PLANWRIGHT_TACTICS_WORK_H_
