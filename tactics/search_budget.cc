@@ -70,4 +70,9 @@ std::optional<double> SearchBudget::deadline_of(size_t index) const {
   return now + std::min(left, std::max({share, surplus, estimate.least_us}));
 }
 
+std::optional<double> SearchBudget::second_deadline_of(size_t index) const {
+  if (end_us_ - clock_() < estimates_[index].full_us) return std::nullopt;
+  return end_us_;
+}
+
 }  // namespace planwright::tactics

@@ -36,6 +36,10 @@ class SearchBudget {
   // the trials before it left over is dealt out again.
   std::optional<double> deadline_of(size_t index) const;
 
+  // Once every trial had its turn: the end of the budget where what is left over is enough for a whole trial of
+  // `index`, which its deadline cut short; else nothing.
+  std::optional<double> second_deadline_of(size_t index) const;
+
  private:
   double end_us_;
   std::vector<TrialEstimate> estimates_;

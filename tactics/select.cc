@@ -100,6 +100,13 @@ class Search {
         contest.basis = Basis::kNoBudget;
       }
     }
+    // Shares are cut on the safe side, so time may be left over.
+    for (size_t i = 0; i < order.size(); ++i) {
+      Contest& contest = *unknown[order[i]];
+      if (contest.basis != Basis::kCutShort) continue;
+      stop_if_cancelled();
+      if (const std::optional<double> deadline_us = budget.second_deadline_of(i)) measure(contest, *deadline_us);
+    }
     if (options_.progress) options_.progress(order.size(), order.size(), "");
   }
 

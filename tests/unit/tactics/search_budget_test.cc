@@ -21,6 +21,7 @@ class Deal {
       : budget_(budget_us, std::move(estimates), [this] { return now; }) {}
   // How long trial `index` may take from now on; -1: it is left out.
   double allotted(size_t index) const { return budget_.deadline_of(index).value_or(now - 1) - now; }
+  double second(size_t index) const { return budget_.second_deadline_of(index).value_or(now - 1) - now; }
 
   double now = 1000;
 
@@ -71,6 +72,16 @@ TEST(SearchBudget, ATrialThatIsWorthNothingGetsWhatIsLeft) {
   const Deal deal(1000, {{1, 10, 1e6}, {0, 10, 1e6}});
   EXPECT_DOUBLE_EQ(deal.allotted(0), 1000);
   EXPECT_DOUBLE_EQ(deal.allotted(1), 1000);
+}
+
+// A budget that was longer than the search used to end with time left over and trials cut short.
+TEST(SearchBudget, WhatIsLeftOverAtTheEndIsForWhomItIsEnough) {
+  Deal deal(1000, {{6, 1, 300}, {3, 1, 100}});
+  deal.now += 800;
+  EXPECT_EQ(deal.second(0), -1);
+  EXPECT_DOUBLE_EQ(deal.second(1), 200);
+  deal.now += 150;
+  EXPECT_EQ(deal.second(1), -1);
 }
 
 // Trials that each take what they need, or what they get: no budget is passed, and none that suffices is felt.
