@@ -18,8 +18,10 @@ Results results_of(const std::vector<TensorView>& outputs);
 //
 // Float elements may be off by 0.1 % of themselves and of the output's root mean square (2 % for 16-bit outputs): a
 // wrong tap, tail or epilogue is off by far more on normally distributed data. Integers must be equal; but where the
-// step rounds or compares computed floats, 1 % of the elements may fall on the other side.
-std::string disagreement(const StepSpec& spec, const Results& actual, const Results& expected);
+// step rounds or compares computed floats, 1 % of the elements may fall on the other side. `precision` is the lower of
+// the two tactics': of products in bf16 the floats may be off by as much as 16-bit outputs.
+std::string disagreement(const StepSpec& spec, const Results& actual, const Results& expected,
+                         Precision precision = Precision::kFull);
 
 }  // namespace planwright::tactics
 

@@ -70,6 +70,8 @@ class CandidateList {
     if (kernel.isa > options_.isa) {
       return refuse(kernel, fmt::format("needs {}; --isa allows {}", name_of(kernel.isa), name_of(options_.isa)));
     }
+    if (kernel.precision == Precision::kBf16 && !options_.bf16)
+      return refuse(kernel, "computes in bf16; --bf16 allows it");
     if (is_excluded(kernel.name, options_.excluded_sources)) return refuse(kernel, "excluded by --tacticSources");
     if (const int input = unpackable_input(kernel, spec_); input >= 0) {
       return refuse(kernel, fmt::format("wants input {} packed, which is not a constant", input));
@@ -87,16 +89,21 @@ class CandidateList {
     }
   }
 
-  // Leaves out tiers that cannot win. Kernels without vectors (kReference) are no such tier: theirs is not the CPU's
-  // arithmetic but moving memory, or being the last resort.
+  // Leaves out tiers that cannot win against others of their precision. Kernels without vectors (kReference) are no
+  // such tier: theirs is not the CPU's arithmetic but moving memory, or being the last resort.
   void drop_low_tiers() {
-    int best = 0;
-    for (const Candidate& candidate : list_) best = std::max(best, static_cast<int>(candidate.kernel->isa));
-    const int lowest = best - by_level(kLowerTiers, options_.optimization_level);
+    int best[kPrecisionCount] = {};
+    for (const Candidate& candidate : list_) {
+      int& of_precision = best[static_cast<int>(candidate.kernel->precision)];
+      of_precision = std::max(of_precision, static_cast<int>(candidate.kernel->isa));
+    }
+    const int tiers = by_level(kLowerTiers, options_.optimization_level);
     const KernelDescriptor* last = nullptr;
     std::erase_if(list_, [&](const Candidate& candidate) {
       const KernelDescriptor& kernel = *candidate.kernel;
-      if (kernel.isa == Isa::kReference || static_cast<int>(kernel.isa) >= lowest) return false;
+      if (kernel.isa == Isa::kReference ||
+          static_cast<int>(kernel.isa) >= best[static_cast<int>(kernel.precision)] - tiers)
+        return false;
       if (&kernel != last) refuse(kernel, "of a lower instruction set; tried from --builderOptimizationLevel=4 on");
       last = &kernel;
       return true;

@@ -146,31 +146,39 @@ class Trial {
     Results results = results_of(data_.outputs());
     contestants_[static_cast<size_t>(i)] = std::move(contestant);
     admitted_.push_back(i);
-    if (!expected_) {
-      expected_ = std::move(results);
+    const Precision precision = candidates_[static_cast<size_t>(i)].kernel->precision;
+    if (!expected_) return expect(std::move(results), precision);
+    std::string difference = disagreement(spec_, results, *expected_, std::max(precision, expected_precision_));
+    if (difference.empty()) {
+      // The finer of the two is what the next are compared with.
+      if (precision < expected_precision_) expect(std::move(results), precision);
       return;
     }
-    std::string difference = disagreement(spec_, results, *expected_);
-    if (difference.empty()) return;
     if (!is_expected_by_reference_ && rules_.use_reference && work_of(spec_) <= kCheckedInDoubt) {
       // Which of the two is wrong? All that agreed so far stand or fall together.
-      const Results disputed = std::move(*expected_);
+      Results disputed = std::move(*expected_);
+      const Precision disputed_precision = expected_precision_;
       consult_reference();
       if (is_expected_by_reference_) {
-        if (std::string other = disagreement(spec_, disputed, *expected_); !other.empty()) {
+        if (std::string other = disagreement(spec_, disputed, *expected_, disputed_precision); !other.empty()) {
           admitted_.pop_back();
           exclude_all_admitted(other);
           admitted_.push_back(i);
         }
-        difference = disagreement(spec_, results, *expected_);
+        difference = disagreement(spec_, results, *expected_, precision);
         if (difference.empty()) return;
       } else {
-        expected_ = disputed;
+        expect(std::move(disputed), disputed_precision);
       }
     }
     admitted_.pop_back();
     contestants_[static_cast<size_t>(i)].reset();
     board_.exclude(i, Outcome::kWrong, difference);
+  }
+
+  void expect(Results results, Precision precision) {
+    expected_ = std::move(results);
+    expected_precision_ = precision;
   }
 
   void exclude_all_admitted(const std::string& difference) {
@@ -199,7 +207,7 @@ class Trial {
       reference_refused_ = true;
       return;
     }
-    expected_ = results_of(data_.outputs());
+    expect(results_of(data_.outputs()), Precision::kFull);
     is_expected_by_reference_ = true;
   }
 
@@ -241,6 +249,7 @@ class Trial {
   std::vector<int> admitted_;
   double first_runs_us_ = 0;  // of all admitted, together
   std::optional<Results> expected_;
+  Precision expected_precision_ = Precision::kFull;
   bool is_expected_by_reference_ = false;
   bool reference_refused_ = false;
 };

@@ -9,6 +9,7 @@
 #include "planfmt/lifetimes.h"
 #include "schemas/types/checked.h"
 #include "tactics/kernels/op.h"
+#include "tactics/kernels/registry.h"
 
 namespace planwright::apps {
 namespace {
@@ -59,7 +60,9 @@ nlohmann::json describe_operands(const PlanModel& plan, const ProgramModel& prog
   return list;
 }
 
-std::string precision_of(const ProgramModel& program, const StepModel& step) {
+std::string precision_of(const PlanModel& plan, const ProgramModel& program, const StepModel& step) {
+  const KernelDescriptor* kernel = find_kernel(plan.kernels[step.kernel].name.c_str());
+  if (kernel != nullptr && kernel->precision == Precision::kBf16) return "bf16";
   return step.outputs.empty() || step.outputs[0] < 0
              ? "none"
              : name_of(program.tensors[static_cast<size_t>(step.outputs[0])].dtype);
@@ -73,7 +76,7 @@ nlohmann::json describe_layer(const PlanModel& plan, const ProgramModel& program
           {"Outputs", describe_operands(plan, program, step.outputs)},
           {"TacticName", plan.kernels[step.kernel].name},
           {"TacticParams", step.tactic},
-          {"Precision", precision_of(program, step)},
+          {"Precision", precision_of(plan, program, step)},
           {"TimeUs", step.time_us},
           {"Onnx", step.onnx}};
 }

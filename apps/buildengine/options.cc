@@ -20,8 +20,7 @@ namespace planwright::apps {
 namespace {
 
 const std::vector<KnownFlag> kNotHere = {
-    {"--fp16", "engines compute in fp32 so far"},
-    {"--bf16", "engines compute in fp32 so far"},
+    {"--fp16", "engines compute in fp32 and, with --bf16, in bf16"},
     {"--fp8", "engines compute in fp32 so far"},
     {"--int4", "engines compute in fp32 so far; a model's own 4-bit weights are read as they are"},
     {"--noTF32", "engines compute in fp32 throughout; there is no TF32 to switch off"},
@@ -119,7 +118,8 @@ Isa parse_isa(const std::string& text) {
     }
     return isa;
   }
-  throw UsageError(fmt::format("--isa: '{}' is none of native, reference, baseline, avx2, avx512, avx512vnni", text));
+  throw UsageError(
+      fmt::format("--isa: '{}' is none of native, reference, baseline, avx2, avx512, avx512vnni, amx", text));
 }
 
 // The names that --tacticSources may use.
@@ -206,7 +206,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                  "timing cache: read, and extended under a lock");
   app.add_option("--threads", options.search.threads, "threads to tune for (default: the cores this process may use)")
       ->check(whole_number(1, 256));
-  app.add_option("--isa", isa, "highest instruction set: native, reference, baseline, avx2, avx512, avx512vnni");
+  app.add_option("--isa", isa, "highest instruction set: native, reference, baseline, avx2, avx512, avx512vnni, amx");
   app.add_option("--avgTiming", options.search.avg_timing, "runs each timed tactic at least gets (8)")
       ->check(whole_number(1, 10000));
   app.add_option("--builderOptimizationLevel", options.search.optimization_level,
@@ -224,6 +224,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "print each layer's tactics (or of layers whose names contain this): times, why others were "
                      "refused or dropped, which was chosen; not why layers were fused or were not")
           ->expected(0, 1);
+  app.add_flag("--bf16", options.search.bf16, "let layers multiply in bf16 where that is faster");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace planwright {
 namespace {
@@ -19,7 +21,8 @@ Registers cpuid(uint32_t leaf, uint32_t subleaf = 0) {
   return r;
 }
 
-// Which register states the operating system saves: bit 1 SSE, 2 AVX, 5 to 7 AVX-512. Only where CPUID says OSXSAVE.
+// Which register states the operating system saves: bit 1 SSE, 2 AVX, 5 to 7 AVX-512, 17 and 18 AMX. Only where CPUID
+// says OSXSAVE.
 uint64_t xcr0() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -30,7 +33,7 @@ constexpr uint32_t bit(int n) { return uint32_t{1} << n; }
 bool has(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
 
 struct Features {
-  bool baseline = false, avx2 = false, avx512 = false, vnni_bf16 = false;
+  bool baseline = false, avx2 = false, avx512 = false, vnni_bf16 = false, amx = false;
 };
 
 Features detect_features() {
@@ -52,7 +55,17 @@ Features detect_features() {
   f.avx512 = f.avx2 && saves_avx512 && has(leaf7.ebx, bit(16) | bit(17) | bit(28) | bit(30) | bit(31));
   // AVX512_VNNI; AVX512_BF16.
   f.vnni_bf16 = f.avx512 && has(leaf7.ecx, bit(11)) && has(leaf7_1.eax, bit(5));
+  // AMX_BF16, AMX_TILE, AMX_INT8.
+  f.amx = f.vnni_bf16 && (saved >> 17 & 0x3) == 0x3 && has(leaf7.edx, bit(22) | bit(24) | bit(25));
   return f;
+}
+
+// Linux saves the tile registers of processes only that asked for them; a process with little room for signals
+// (sigaltstack) may be refused.
+bool may_use_amx() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 // Deterministic cache parameters: leaf 4 (Intel) and 0x8000001D (AMD) have one format.
@@ -78,6 +91,7 @@ CacheSizes caches_of_leaf(uint32_t leaf) {
 
 Isa detect_isa() {
   const Features f = detect_features();
+  if (f.amx && may_use_amx()) return Isa::kAmx;
   if (f.vnni_bf16) return Isa::kAvx512Vnni;
   if (f.avx512) return Isa::kAvx512;
   if (f.avx2) return Isa::kAvx2;

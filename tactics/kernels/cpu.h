@@ -1,4 +1,4 @@
-// The CPU this process runs on. Reads CPUID and XCR0 only.
+// The CPU this process runs on. Reads CPUID and XCR0, and asks Linux for leave to use AMX where there is one.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_CPU_H_
 #define PLANWRIGHT_TACTICS_KERNELS_CPU_H_
 
@@ -8,7 +8,8 @@
 
 namespace planwright {
 
-// The highest tier that this CPU and operating system (XCR0) run.
+// The highest tier that this CPU and operating system (XCR0) run. From the first call on the process may use AMX, if
+// it is that.
 Isa detect_isa();
 
 struct CacheSizes {

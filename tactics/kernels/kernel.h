@@ -86,10 +86,18 @@ enum class Isa : uint8_t {
   kAvx2,           // + AVX2, FMA, F16C, BMI (x86-64-v3) and AES, PCLMUL
   kAvx512,         // + AVX-512 F, CD, BW, DQ, VL (x86-64-v4)
   kAvx512Vnni,     // + VNNI, BF16
+  kAmx,            // + AMX-TILE, AMX-INT8, AMX-BF16
 };
-inline constexpr int kIsaCount = 5;
-// "reference", "baseline", "avx2", "avx512", "avx512vnni": as --isa and kernel names spell it.
+inline constexpr int kIsaCount = 6;
+// "reference", "baseline", "avx2", "avx512", "avx512vnni", "amx": as --isa and kernel names spell it.
 const char* name_of(Isa isa);
+
+// In what a kernel multiplies where that is less than its operands' type; builders need leave for it.
+enum class Precision : uint8_t {
+  kFull = 0,
+  kBf16,  // operands rounded to bf16, sums in fp32
+};
+inline constexpr int kPrecisionCount = 2;
 
 struct KernelDescriptor {
   // family_type_tile_isa, e.g. "gemm_f32_6x2_avx2", "reference_conv". The engine and timing key name kernels by it.
@@ -126,6 +134,8 @@ struct KernelDescriptor {
   int (*tactics)(const KernelArgs& args, TacticParams* list, int capacity) = nullptr;
 
   const CustomOperator* custom = nullptr;  // kCustom: what goes into KernelArgs::custom
+
+  Precision precision = Precision::kFull;
 };
 
 // ---- Helpers that validate() functions share; each returns kInvalid/kUnsupported with its reason.

@@ -14,11 +14,13 @@ namespace planwright {
 #include "tactics/kernels/tables.inc"
 #undef PW_FAMILY
 #undef PW_PLAIN_FAMILY
+extern const KernelTable half_table;  // for CPUs with bf16 instructions (fast/half_kernels.cc)
 
 namespace {
 
 // Pointers, so that the list needs no dynamic initialisation.
 constexpr const KernelTable* kTables[] = {
+    &half_table,
 #define PW_PLAIN_FAMILY(name)
 #define PW_FAMILY(name) &name##_table_avx512,
 #include "tactics/kernels/tables.inc"

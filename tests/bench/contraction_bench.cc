@@ -4,6 +4,7 @@
 //
 // Prints the fastest kernel of each layer whose line holds TEXT, its time and GFLOP/s, and a sum for each model;
 // --all prints every kernel and tactic; --cold empties L2 before each run. Times are the best of several runs.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "tactics/kernels/cpu.h"
 #include "tactics/kernels/thread_pool.h"
 #include "tests/support/contraction_cases.h"
 
@@ -142,7 +144,8 @@ double bench(const Layer& layer, int workers, bool all, bool cold) {
   std::string winner = "nothing but the reference";
   for (const KernelDescriptor* kernel : kernels_of(layer.work.op)) {
     const bool reads_packed = kernel->packed_inputs != 0;
-    if (kernel->isa < kernels_of(layer.work.op)[0]->isa || reads_packed != layer.constant) continue;
+    if (kernel->precision == Precision::kFull && kernel->isa < std::min(detect_isa(), Isa::kAvx512)) continue;
+    if (reads_packed != layer.constant) continue;
     if (!validate_case(*kernel, layer.work).ok()) continue;
     TacticParams list[16] = {};
     std::vector<TensorView> views;

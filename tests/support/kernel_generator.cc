@@ -16,6 +16,7 @@ void expect_agreement_on_random_cases(const Generator& generator) {
   for (int i = 0; i < generator.cases; ++i) {
     const KernelCase c = generator.make(rng);
     for (const KernelDescriptor* kernel : kernels_of(generator.op)) {
+      if (kernel->precision != Precision::kFull) continue;  // held to another tolerance (half_test)
       if (!validate_case(*kernel, c).ok()) continue;
       SCOPED_TRACE(std::string(kernel->name) + " " + describe(c));
       ++taken[kernel->name];

@@ -33,7 +33,7 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
   int64_t depth;
   size_t bytes;
   if (!checked_mul(window.taps(), window.group_channels(), &depth) ||
-      !packed_bytes(panels_of(window, shape), depth, window.groups, &bytes)) {
+      !packed_bytes(panels_of(window, shape), packed_depth(shape, depth), window.groups, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
   return kOkStatus;
@@ -42,15 +42,14 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
 size_t conv_packed_size(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
   size_t bytes = 0;
-  const bool fits =
-      packed_bytes(panels_of(window, shape), window.taps() * window.group_channels(), window.groups, &bytes);
-  return fits ? bytes : 0;
+  const int64_t depth = packed_depth(shape, window.taps() * window.group_channels());
+  return packed_bytes(panels_of(window, shape), depth, window.groups, &bytes) ? bytes : 0;
 }
 
 size_t conv_scratch_size(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
   const size_t zeros = align_up(static_cast<size_t>(window.group_channels()) * sizeof(float), 64);
-  return zeros + gemm_scratch_size(shape, window.taps(), args.input_count - args.core_inputs);
+  return zeros + gemm_scratch_size(shape, window.taps(), window.group_channels(), args.input_count - args.core_inputs);
 }
 
 Status pack_conv(const KernelArgs& args, const GemmShape& shape, std::byte* destination) {
@@ -61,10 +60,10 @@ Status pack_conv(const KernelArgs& args, const GemmShape& shape, std::byte* dest
   auto* packed = reinterpret_cast<float*>(destination);
   for (int64_t group = 0; group < window.groups; ++group) {
     for (int64_t tap = 0; tap < taps; ++tap) {
-      pack_rows(panels, depth, tap * channels, channels, w + tap, taps, depth, packed);
+      pack_gemm_rows(shape, panels, depth, tap * channels, channels, w + tap, taps, depth, packed);
     }
     w += window.group_filters() * depth;
-    packed += panels.padded_columns() * depth;
+    packed += panels.padded_columns() * packed_depth(shape, depth);
   }
   return kOkStatus;
 }
@@ -84,6 +83,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   const int64_t channels = window.group_channels(), depth = window.taps() * channels;
   const int64_t rows = row_box(y, kChannelAxis, 0).count();
   const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
+  const int64_t packed_floats = panels.padded_columns() * packed_depth(shape, depth);
   const bool padded = window.is_padded();
   parallel_sums(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
     const int64_t group = task / split.tasks();
@@ -95,7 +95,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
 
     GemmJob job = {.shape = shape,
                    .panels = panels,
-                   .packed = reinterpret_cast<const float*>(args.packed) + group * panels.padded_columns() * depth,
+                   .packed = reinterpret_cast<const float*>(args.packed) + group * packed_floats,
                    .taps = window.taps(),
                    .depth = channels,
                    .rows = row_box(y, kChannelAxis, group * window.group_filters()),

@@ -113,8 +113,8 @@ size_t conv_transpose_scratch_size(const KernelArgs& args, const GemmShape& shap
   const size_t zeros = align_up(static_cast<size_t>(window.group_channels()) * sizeof(float), 64);
   size_t most = 0;
   for (int64_t index = 0; index < phase_count(window); ++index) {
-    const size_t size =
-        gemm_scratch_size(shape, phase_of(window, index).tap_count(), args.input_count - args.core_inputs);
+    const size_t size = gemm_scratch_size(shape, phase_of(window, index).tap_count(), window.group_channels(),
+                                          args.input_count - args.core_inputs);
     if (size > most) most = size;
   }
   return zeros + most;

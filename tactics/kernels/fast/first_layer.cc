@@ -150,7 +150,7 @@ size_t first_layer_scratch_size(const KernelArgs& args, const GemmShape& shape) 
   if (element_count(args.outputs[0]) == 0) return 0;
   const ConvWindow window = conv_window(args);
   const Copy copy = copy_of(window, args.tactic);
-  return copy_bytes(copy) + gemm_scratch_size(shape, copy.taps, args.input_count - args.core_inputs);
+  return copy_bytes(copy) + gemm_scratch_size(shape, copy.taps, copy.run, args.input_count - args.core_inputs);
 }
 
 int first_layer_tactics(const KernelArgs& args, const GemmShape&, TacticParams* list, int capacity) {

@@ -1,6 +1,7 @@
 #include "tactics/kernels/fast/gemm_job.h"
 
 #include "schemas/types/checked.h"
+#include "schemas/types/half.h"
 
 namespace planwright::fast {
 namespace {
@@ -12,6 +13,8 @@ constexpr size_t kPointerBytes = 8192;
 constexpr int64_t kPanelBytes = 512 * 1024;
 // The part of A that a task walks once for every panel.
 constexpr int64_t kRowBytes = 256 * 1024;
+// Of the rows of A that are in bf16 at a time: they stay in L2 beside a matrix B of as much.
+constexpr size_t kHalfBytes = 256 * 1024;
 // Enough tasks to level out 8 workers, as long as each is worth the microsecond it costs to start one elsewhere:
 // 2 MFLOP are 12 us at the 170 GFLOP/s of one AVX-512 core.
 constexpr int64_t kEnoughTasks = 32;
@@ -28,10 +31,29 @@ size_t pointers_per_tile(const GemmShape& shape, int64_t taps, int operands) {
   return static_cast<size_t>(shape.rows) * (static_cast<size_t>(taps) + 1 + static_cast<size_t>(operands));
 }
 
-// Tiles whose pointers are made at a time.
-int64_t tiles_at_once(const GemmShape& shape, int64_t taps, int operands) {
-  const auto tiles = static_cast<int64_t>(kPointerBytes / sizeof(void*) / pointers_per_tile(shape, taps, operands));
-  return tiles > 1 ? tiles : 1;
+// Of a row of A in bf16, elements. An odd number of lines: rows an even number apart share few sets of L1.
+int64_t half_step(int64_t taps, int64_t depth) {
+  const int64_t padded = ceil_div(taps * depth, kHalfStep) * kHalfStep;
+  return padded / kHalfStep % 2 == 0 ? padded + kHalfStep : padded;
+}
+
+size_t half_tile_bytes(const GemmShape& shape, int64_t taps, int64_t depth) {
+  return static_cast<size_t>(shape.rows) * static_cast<size_t>(half_step(taps, depth)) * sizeof(uint16_t);
+}
+
+// Tiles whose pointers, and in bf16 whose rows of A, are made at a time.
+int64_t tiles_at_once(const GemmShape& shape, int64_t taps, int64_t depth, int operands) {
+  size_t tiles = kPointerBytes / sizeof(void*) / pointers_per_tile(shape, taps, operands);
+  if (shape.half != nullptr) {
+    const size_t fit = kHalfBytes / half_tile_bytes(shape, taps, depth);
+    tiles = fit < tiles ? fit : tiles;
+  }
+  return tiles > 1 ? static_cast<int64_t>(tiles) : 1;
+}
+
+size_t pointer_bytes(const GemmShape& shape, int64_t taps, int operands) {
+  const size_t one = pointers_per_tile(shape, taps, operands) * sizeof(void*);
+  return align_up(one > kPointerBytes ? one : kPointerBytes, 64);
 }
 
 int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) {
@@ -48,6 +70,9 @@ class TileRunner {
     registers_ = reinterpret_cast<float*>(scratch + sums_size(job.shape));
     pointers_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
     per_tile_ = pointers_per_tile(job.shape, job.taps, epilogue_.operand_count);
+    half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(pointers_) +
+                                          pointer_bytes(job.shape, job.taps, epilogue_.operand_count));
+    half_step_ = half_step(job.taps, job.depth);
     const int64_t first[kMaxRank] = {};
     // Operands that are the same in every row.
     for (int i = 0; i < epilogue_.operand_count; ++i) {
@@ -69,6 +94,7 @@ class TileRunner {
   void prepare(int64_t slot, const RowCursor& cursor, int rows) {
     const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
     job_.row_pointers(job_.context, cursor, rows, at);
+    if (job_.shape.half != nullptr) convert_rows(slot, rows, at);
     at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
     row_addresses(cursor, rows, job_.out, job_.out_strides, at);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
@@ -89,6 +115,31 @@ class TileRunner {
     const float* const* pointers = pointers_ + static_cast<size_t>(slot) * per_tile_;
     const float* const* outputs = pointers + job_.taps * rows;
 
+    float* const* out = const_cast<float* const*>(outputs);
+    const bool whole = columns == pitch;
+    const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
+    const EpilogueTile put_aside = {.sums = sums_,
+                                    .pitch = pitch,
+                                    .rows = rows,
+                                    .columns = columns,
+                                    .out = out,
+                                    .column = column,
+                                    .operand_rows = outputs + rows,
+                                    .shared = shared_,
+                                    .bias = bias};
+    if (job_.shape.half != nullptr) {
+      const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
+      job_.shape.half->multiply({.a = half_a_ + slot * job_.shape.rows * half_step_,
+                                 .a_step = half_step_,
+                                 .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
+                                 .depth = 2 * depth,
+                                 .rows = rows,
+                                 .vectors = vectors,
+                                 .sums = sums_,
+                                 .pitch = pitch});
+      return finish_tile(epilogue_, tier, put_aside, registers_);
+    }
+
     GemmTile tile;
     tile.rows = pointers;
     tile.taps = job_.taps;
@@ -101,9 +152,6 @@ class TileRunner {
       read_ahead(job_.packed + rows_of_panel * panels.column(next_panel), rows_of_panel,
                  panels.vectors(next_panel) * tier.lanes * static_cast<int64_t>(sizeof(float)), index, tiles, &tile);
     }
-    float* const* out = const_cast<float* const*>(outputs);
-    const bool whole = columns == pitch;
-    const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
     const float* const* residual =
         epilogue_.residual < 0 ? nullptr : outputs + static_cast<int64_t>(epilogue_.residual + 1) * rows;
     if (epilogue_.in_registers && (whole || tier.masks_tails)) {
@@ -125,26 +173,30 @@ class TileRunner {
     tile.bias = nullptr;
     tile.residual = nullptr;
     tier.kernels[rows][vectors](tile);
-    finish_tile(epilogue_, tier,
-                {.sums = sums_,
-                 .pitch = pitch,
-                 .rows = rows,
-                 .columns = columns,
-                 .out = out,
-                 .column = column,
-                 .operand_rows = outputs + rows,
-                 .shared = shared_,
-                 .bias = bias},
-                registers_);
+    finish_tile(epilogue_, tier, put_aside, registers_);
   }
 
  private:
+  // Writes the rows of A that `pointers` ([taps][rows]) lead to as bf16, K padded with zeros.
+  void convert_rows(int64_t slot, int rows, const float* const* pointers) {
+    const int64_t k = job_.taps * job_.depth, padded = 2 * packed_depth(job_.shape, k);
+    uint16_t* to = half_a_ + slot * job_.shape.rows * half_step_;
+    for (int r = 0; r < rows; ++r, to += half_step_) {
+      for (int64_t tap = 0; tap < job_.taps; ++tap) {
+        job_.shape.half->convert(pointers[tap * rows + r], job_.depth, to + tap * job_.depth);
+      }
+      for (int64_t i = k; i < padded; ++i) to[i] = 0;
+    }
+  }
+
   const GemmJob& job_;
   const Epilogue& epilogue_;
   float* sums_;
   float* registers_;
   const float** pointers_;  // a tile's: [taps][rows] of A, [rows] of the output, [rows] of each operand
   size_t per_tile_;
+  uint16_t* half_a_;  // in bf16: [tiles][rows][half_step_]
+  int64_t half_step_;
   const float* shared_[kMaxPwOperands];
   float* padded_bias_ = nullptr;  // of the last panel, where that is not whole
 };
@@ -179,10 +231,36 @@ void row_addresses(RowCursor cursor, int count, const float* base, const int64_t
 
 int64_t row_tiles(int64_t rows, int tile_rows) { return ceil_div(rows, tile_rows); }
 
-size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int operands) {
-  const auto tiles = static_cast<size_t>(tiles_at_once(shape, taps, operands));
-  return sums_size(shape) + kStripRegisterBytes +
-         align_up(tiles * pointers_per_tile(shape, taps, operands) * sizeof(void*), 64);
+size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int64_t depth, int operands) {
+  size_t halves = 0;
+  if (shape.half != nullptr) {
+    const size_t tile = half_tile_bytes(shape, taps, depth);
+    halves = align_up(tile > kHalfBytes ? tile : kHalfBytes, 64);
+  }
+  return sums_size(shape) + kStripRegisterBytes + pointer_bytes(shape, taps, operands) + halves;
+}
+
+int64_t packed_depth(const GemmShape& shape, int64_t depth) {
+  return shape.half == nullptr ? depth : ceil_div(depth, kHalfStep) * kHalfStep / 2;
+}
+
+void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
+                    const float* from, int64_t row_stride, int64_t column_stride, float* packed) {
+  if (shape.half == nullptr) return pack_rows(panels, depth, row, count, from, row_stride, column_stride, packed);
+  const int64_t pairs = packed_depth(shape, depth);
+  // The last rows bring the padding with them.
+  const int64_t end = row + count == depth ? 2 * pairs : row + count;
+  for (int64_t panel = 0; panel < panels.count(); ++panel) {
+    const int64_t column = panels.column(panel), width = panels.column(panel + 1) - column;
+    auto* to = reinterpret_cast<uint16_t*>(packed + pairs * column);
+    for (int64_t k = row; k < end; ++k) {
+      for (int64_t j = 0; j < width; ++j) {
+        const bool real = k < depth && j < panels.columns(panel);
+        const float value = real ? from[(k - row) * row_stride + (column + j) * column_stride] : 0.0f;
+        to[(k / 2 * width + j) * 2 + k % 2] = bf16_of_float(value);
+      }
+    }
+  }
 }
 
 Status validate_split(const TacticParams& tactic) {
@@ -253,7 +331,8 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
   if (first_tile >= last_tile) return;
   TileRunner runner(job, scratch);
   RowCursor cursor(job.rows, first_row(first_tile));
-  const int64_t at_once = tiles_at_once(job.shape, job.taps, job.epilogue->operand_count);
+  const int64_t at_once = tiles_at_once(job.shape, job.taps, job.depth, job.epilogue->operand_count);
+  if (job.shape.half != nullptr) job.shape.half->begin();
   for (int64_t begin = first_tile; begin < last_tile; begin += at_once) {
     const int64_t end = begin + at_once < last_tile ? begin + at_once : last_tile;
     for (int64_t tile = begin; tile < end; ++tile) {
@@ -267,6 +346,7 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
       }
     }
   }
+  if (job.shape.half != nullptr) job.shape.half->end();
 }
 
 }  // namespace planwright::fast

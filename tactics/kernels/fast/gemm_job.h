@@ -6,14 +6,23 @@
 #include "tactics/kernels/fast/epilogue.h"
 #include "tactics/kernels/fast/gemm_panel.h"
 #include "tactics/kernels/fast/gemm_tile.h"
+#include "tactics/kernels/fast/half_tile.h"
 
 namespace planwright::fast {
 
 // Which tile a kernel computes at a time, on which tier.
 struct GemmShape {
-  const GemmTier* tier;
+  const GemmTier* tier;  // with bf16: of its epilogues
   int rows, vectors;
+  const HalfTier* half = nullptr;  // products in bf16, if any
 };
+
+// Rows of floats that a packed matrix of `depth` rows takes: in bf16, pairs of rows lie together, and are padded to
+// whole steps.
+int64_t packed_depth(const GemmShape& shape, int64_t depth);
+// As pack_rows (gemm_panel.h), in the form that the shape's micro kernels read.
+void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
+                    const float* from, int64_t row_stride, int64_t column_stride, float* packed);
 
 // The rows of a job in the output: a box, walked in row-major order, of every `step`-th position from `start` on along
 // each axis of the output but the column's, where the box has the one position `start`.
@@ -88,8 +97,8 @@ struct GemmJob {
 // Tiles of a job: rows cut as evenly as whole rows allow, so that 49 rows in tiles of 12 are 10+10+10+10+9.
 int64_t row_tiles(int64_t rows, int tile_rows);
 
-// Bytes of one worker's scratch. Grows with `taps` and `operands`.
-size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int operands);
+// Bytes of one worker's scratch, for K = taps * depth. Grows with `depth`.
+size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int64_t depth, int operands);
 
 // How a job is cut into tasks, by its shape and the tactic alone.
 struct GemmSplit {

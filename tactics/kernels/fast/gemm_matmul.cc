@@ -99,7 +99,7 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
       batch /= y.dims[axis];
       matrix += job.rows.start[axis] * product.b_matrix_strides[axis];
     }
-    job.packed += matrix * product.depth * panels.padded_columns();
+    job.packed += matrix * packed_depth(shape, product.depth) * panels.padded_columns();
     if (in_place) {
       job.unpacked = matrix_of(args.inputs[1], matrix);
       job.unpacked_step = args.inputs[1].strides[args.inputs[1].rank - 2];
@@ -128,7 +128,7 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
   }
   const Product product = product_of(args);
   size_t bytes;
-  if (!packed_bytes(panels_of(product, shape), product.depth, product.matrices, &bytes)) {
+  if (!packed_bytes(panels_of(product, shape), packed_depth(shape, product.depth), product.matrices, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
@@ -137,12 +137,13 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
 
 size_t matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {
   const Product product = product_of(args);
+  const int64_t depth = packed_depth(shape, product.depth);
   size_t bytes = 0;
-  return packed_bytes(panels_of(product, shape), product.depth, product.matrices, &bytes) ? bytes : 0;
+  return packed_bytes(panels_of(product, shape), depth, product.matrices, &bytes) ? bytes : 0;
 }
 
 size_t matmul_scratch_size(const KernelArgs& args, const GemmShape& shape) {
-  return gemm_scratch_size(shape, 1, args.input_count - args.core_inputs);
+  return gemm_scratch_size(shape, 1, product_of(args).depth, args.input_count - args.core_inputs);
 }
 
 Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* destination) {
@@ -151,8 +152,9 @@ Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* de
   const TensorView& b = args.inputs[1];
   auto* packed = reinterpret_cast<float*>(destination);
   for (int64_t matrix = 0; matrix < product.matrices; ++matrix) {
-    pack_rows(panels, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
-              b.strides[b.rank - 1], packed + matrix * product.depth * panels.padded_columns());
+    pack_gemm_rows(shape, panels, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
+                   b.strides[b.rank - 1],
+                   packed + matrix * packed_depth(shape, product.depth) * panels.padded_columns());
   }
   return kOkStatus;
 }

@@ -17,7 +17,9 @@ TEST(Cpu, TierAgreesWithTheCompilersDetection) {
     expected = Isa::kAvx2;
     if (__builtin_cpu_supports("x86-64-v4")) {
       expected = Isa::kAvx512;
-      if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16")) expected = Isa::kAvx512Vnni;
+      if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16")) {
+        expected = __builtin_cpu_supports("amx-bf16") ? Isa::kAmx : Isa::kAvx512Vnni;
+      }
     }
   }
   EXPECT_EQ(detect_isa(), expected) << name_of(detect_isa());

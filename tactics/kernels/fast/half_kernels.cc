@@ -1,0 +1,63 @@
+// Contractions in bf16: of fp32 operands, weights packed as bf16, activations rounded on the way, sums in fp32. What
+// they share with those in fp32 is conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
+#include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/gemm_matmul.h"
+#include "tactics/kernels/registry.h"
+
+namespace planwright {
+namespace {
+
+constexpr fast::GemmShape kAmx = {&tier_avx512::gemm_tier, 32, kHalfTileVectors, &tier_amx::half_tier};
+constexpr fast::GemmShape kAvx512 = {&tier_avx512::gemm_tier, 12, kHalfTileVectors, &tier_avx512vnni::half_tier};
+
+template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor conv_kernel(const char* name, Isa isa) {
+  return {
+      .name = name,
+      .revision = 1,
+      .op = OpKind::kConv,
+      .isa = isa,
+      .packed_inputs = 1u << 1,
+      .validate = [](const KernelArgs& args) { return fast::validate_conv(args, kShape); },
+      .packed_size = [](const KernelArgs& args) { return fast::conv_packed_size(args, kShape); },
+      .scratch_size = [](const KernelArgs& args) { return fast::conv_scratch_size(args, kShape); },
+      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv(args, kShape, to); },
+      .run = [](const KernelArgs& args) { return fast::run_conv(args, kShape); },
+      .tactics = [](const KernelArgs& args, TacticParams* list,
+                    int capacity) { return fast::conv_tactics(args, kShape, list, capacity); },
+      .precision = Precision::kBf16,
+  };
+}
+
+template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
+  return {
+      .name = name,
+      .revision = 1,
+      .op = OpKind::kMatMul,
+      .isa = isa,
+      .packed_inputs = 1u << 1,
+      .validate = [](const KernelArgs& args) { return fast::validate_matmul(args, kShape); },
+      .packed_size = [](const KernelArgs& args) { return fast::matmul_packed_size(args, kShape); },
+      .scratch_size = [](const KernelArgs& args) { return fast::matmul_scratch_size(args, kShape); },
+      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_matmul(args, kShape, to); },
+      .run = [](const KernelArgs& args) { return fast::run_matmul_constant(args, kShape); },
+      .tactics = [](const KernelArgs& args, TacticParams* list,
+                    int capacity) { return fast::matmul_tactics(args, kShape, list, capacity); },
+      .precision = Precision::kBf16,
+  };
+}
+
+constexpr KernelDescriptor kKernels[] = {
+    conv_kernel<kAmx>("conv_bf16_32x2_amx", Isa::kAmx),
+    matmul_kernel<kAmx>("matmul_bf16_32x2_amx", Isa::kAmx),
+    conv_kernel<kAvx512>("conv_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
+    matmul_kernel<kAvx512>("matmul_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
+};
+
+}  // namespace
+
+extern const KernelTable half_table;
+const KernelTable half_table = {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+
+}  // namespace planwright

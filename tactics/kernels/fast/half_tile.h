@@ -1,0 +1,46 @@
+// The innermost part of contractions in bf16: products of tiles whose operands are bf16 and whose sums are fp32. As in
+// gemm_tile.h everything around the tile is plain code, compiled once; half_tile_amx.cc and half_tile_avx512.cc are
+// compiled for one instruction set each and export nothing but their table.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_HALF_TILE_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_HALF_TILE_H_
+
+#include <cstdint>
+
+namespace planwright {
+
+inline constexpr int kHalfTileRows = 32;    // at most, of any table
+inline constexpr int kHalfTileVectors = 2;  // of 16 columns
+// K is padded to whole steps with zeros: 32 bf16 are a row of an AMX tile.
+inline constexpr int kHalfStep = 32;
+
+// sums[r][j] = sum over k of a[r][k] * b[k][j], for r < rows and j < vectors * 16.
+struct HalfTile {
+  const uint16_t* a;  // [rows][depth], rows `a_step` apart; as many rows as the table's tiles have may be read
+  int64_t a_step;
+  const uint16_t* panel;  // [depth / 2][vectors * 16][2]: pairs along k are neighbours
+  int64_t depth;          // a multiple of kHalfStep
+  int rows, vectors;
+  float* sums;  // rows `pitch` apart; as many rows as the table's tiles have may be written
+  int64_t pitch;
+};
+
+struct HalfTier {
+  int rows;  // of a tile
+  // Around the tiles of a task, on its thread.
+  void (*begin)();
+  void (*end)();
+  void (*multiply)(const HalfTile& tile);
+  // Rounds to the nearest bf16, ties to even.
+  void (*convert)(const float* from, int64_t count, uint16_t* to);
+};
+
+namespace tier_avx512vnni {
+extern const HalfTier half_tier;
+}  // namespace tier_avx512vnni
+namespace tier_amx {
+extern const HalfTier half_tier;
+}  // namespace tier_amx
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_HALF_TILE_H_

@@ -1,0 +1,111 @@
+// Contractions in bf16 against the reference on operands that bf16 holds exactly: their products are exact in fp32, so
+// only the order of sums differs.
+#include "schemas/types/half.h"
+
+#include <gtest/gtest.h>
+
+#include "tactics/kernels/cpu.h"
+#include "tests/support/contraction_cases.h"
+
+namespace planwright::testing {
+namespace {
+
+std::vector<const KernelDescriptor*> half_kernels(OpKind op) {
+  std::vector<const KernelDescriptor*> list = kernels_of(op);
+  std::erase_if(list, [](const KernelDescriptor* kernel) { return kernel->precision != Precision::kBf16; });
+  return list;
+}
+
+KernelCase rounded(KernelCase c) {
+  for (size_t i = 0; i < 2; ++i) {
+    c.inputs[i].map([](double x) { return float_of_bf16(bf16_of_float(static_cast<float>(x))); });
+  }
+  return c;
+}
+
+KernelCase product(Rng& rng, int64_t m, int64_t k, int64_t n) {
+  return rounded(KernelCase::of(
+      OpKind::kMatMul, {TestTensor::random(rng, DType::kF32, {m, k}), TestTensor::random(rng, DType::kF32, {k, n})},
+      {TestTensor(DType::kF32, {m, n})}));
+}
+
+TEST(HalfTest, ThereAreKernelsWhereTheCpuHasThem) {
+  int wanted = 0;
+  for (const Isa isa : {Isa::kAvx512Vnni, Isa::kAmx}) wanted += detect_isa() >= isa ? 1 : 0;
+  EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(wanted));
+  EXPECT_EQ(half_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
+}
+
+TEST(HalfTest, RandomConvolutions) {
+  Rng rng(1);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
+    for (int i = 0; i < 120; ++i) {
+      KernelCase c = rounded(conv_case(rng, random_conv_shape(rng)));
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+      const TacticParams tactic = {
+          {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
+      if (!validate_case(*kernel, c, tactic).ok()) continue;  // depthwise
+      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+    }
+  }
+}
+
+// Every tail of rows, of columns and of K through three tiles of each.
+TEST(HalfTest, EveryTail) {
+  Rng rng(2);
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kMatMul)) {
+    for (int64_t n = 1; n <= 100; ++n) {
+      SCOPED_TRACE(n);
+      expect_like_reference(*kernel, product(rng, 1 + n % 7, n, 20), kContractionTolerance);
+      expect_like_reference(*kernel, product(rng, 5, 33, n), kContractionTolerance);
+      expect_like_reference(*kernel, product(rng, n, 40, 33), kContractionTolerance);
+    }
+  }
+}
+
+// More rows than are rounded at a time, with K of one step and of many.
+TEST(HalfTest, ManyRows) {
+  Rng rng(3);
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kMatMul)) {
+    for (const int64_t k : {8, 700, 5000}) {
+      for (const int32_t tiles : {0, 1, 1000}) {
+        expect_like_reference(*kernel, product(rng, k > 1000 ? 70 : 1100, k, 70), kContractionTolerance, {{tiles, 2}},
+                              2);
+      }
+    }
+  }
+}
+
+TEST(HalfTest, GivesTheSameBitsOnAnyThreads) {
+  Rng rng(4);
+  ConvShape shape;
+  shape.channels = 30;
+  shape.filters = 70;
+  shape.input = {20, 21};
+  shape.kernel = {3, 3};
+  shape.pad = shape.pad_end = {1, 1};
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
+    expect_same_bits_on_any_threads(*kernel, conv_case(rng, shape), {});
+  }
+}
+
+// Halfway between two bf16, to the even one: 1 + 2^-8 to 1, 1 + 3 * 2^-8 to 1 + 2^-6.
+TEST(HalfTest, RoundsToNearestEven) {
+  Rng rng(5);
+  for (const auto& [value, wanted] :
+       {std::pair(1 + 0x1p-8, 1.0), {1 + 3 * 0x1p-8, 1 + 0x1p-6}, {1 + 0x1.8p-8, 1 + 0x1p-7}}) {
+    for (const size_t operand : {0, 1}) {
+      KernelCase c = product(rng, 3, 1, 4);
+      c.inputs[operand].map([v = value](double) { return v; });
+      c.inputs[1 - operand].map([](double) { return 1.0; });
+      for (const KernelDescriptor* kernel : half_kernels(OpKind::kMatMul)) {
+        ASSERT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
+        for (const double y : c.outputs[0].elements()) EXPECT_EQ(y, wanted) << kernel->name << " of " << value;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace planwright::testing
