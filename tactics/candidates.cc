@@ -140,7 +140,7 @@ class CandidateList {
 }  // namespace
 
 std::string tactic_source(const std::string& kernel) {
-  const size_t type = kernel.find("_f32");
+  const size_t type = std::min(kernel.find("_f32"), kernel.find("_bf16"));
   return kernel.substr(0, type == std::string::npos ? kernel.find('_') : type);
 }
 

@@ -56,6 +56,16 @@ size_t pointer_bytes(const GemmShape& shape, int64_t taps, int operands) {
   return align_up(one > kPointerBytes ? one : kPointerBytes, 64);
 }
 
+// As read_ahead (gemm_tile.h): has the tile bring in its share of the next panel, of `vectors` vectors. A step of K is
+// 16 lines a vector, and of these at most 16 in the 64 cycles of its products: more than memory gives.
+void read_ahead_half(const float* next, int vectors, int64_t index, int64_t tiles, HalfTile* tile) {
+  const int64_t step_lines = 16 * vectors, steps = tile->depth / kHalfStep;
+  const int64_t least = ceil_div(step_lines, 16), shares = tiles < least ? tiles : least;
+  if (steps * step_lines * 64 > kMostReadAhead || index >= shares) return;
+  tile->ahead_lines = step_lines / shares < 16 ? step_lines / shares : 16;
+  tile->ahead = reinterpret_cast<const char*>(next) + index * steps * tile->ahead_lines * 64;
+}
+
 int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) {
   int64_t offset = 0;
   for (int axis = 0; axis < box.rank; ++axis) offset += (box.start[axis] + at[axis] * box.step[axis]) * strides[axis];
@@ -129,14 +139,21 @@ class TileRunner {
                                     .bias = bias};
     if (job_.shape.half != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
-      job_.shape.half->multiply({.a = half_a_ + slot * job_.shape.rows * half_step_,
-                                 .a_step = half_step_,
-                                 .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
-                                 .depth = 2 * depth,
-                                 .rows = rows,
-                                 .vectors = vectors,
-                                 .sums = sums_,
-                                 .pitch = pitch});
+      HalfTile half = {.a = half_a_ + slot * job_.shape.rows * half_step_,
+                       .a_step = half_step_,
+                       .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
+                       .depth = 2 * depth,
+                       .rows = rows,
+                       .vectors = vectors,
+                       .sums = sums_,
+                       .pitch = pitch,
+                       .ahead = nullptr,
+                       .ahead_lines = 0};
+      if (next_panel < panels.count()) {
+        read_ahead_half(job_.packed + depth * panels.column(next_panel), panels.vectors(next_panel), index, tiles,
+                        &half);
+      }
+      job_.shape.half->multiply(half);
       return finish_tile(epilogue_, tier, put_aside, registers_);
     }
 

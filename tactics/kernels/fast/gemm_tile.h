@@ -61,6 +61,9 @@ struct GemmTile {
 };
 using GemmKernel = void (*)(const GemmTile& tile);
 
+// Of a next panel that an L2 of 1 MiB and more holds beside the input; a smaller one loses it again.
+inline constexpr int64_t kMostReadAhead = 640 * 1024;
+
 // Has tile number `index` of the `tiles` that share a panel bring in its part of the next one, `rows` rows of
 // `row_bytes`. The first of many bring in a line a row of their own, which is as much as memory gives meanwhile (64
 // bytes in the 12 cycles of 24 multiply-adds are 14 GB/s at 2.6 GHz); more prefetches than lines would cost more than
@@ -68,9 +71,7 @@ using GemmKernel = void (*)(const GemmTile& tile);
 inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64_t index, int64_t tiles,
                        GemmTile* tile) {
   constexpr int64_t kLine = 64;
-  // Of a next panel that an L2 of 1 MiB and more holds beside the input; a smaller one loses it again.
-  constexpr int64_t kMostBytes = 640 * 1024;
-  if (rows * row_bytes > kMostBytes) return;
+  if (rows * row_bytes > kMostReadAhead) return;
   const int64_t shares = row_bytes <= kLine ? 1 : row_bytes / kLine < tiles ? row_bytes / kLine : tiles;
   if (index >= shares) return;
   tile->ahead_step = row_bytes / shares;

@@ -1,6 +1,7 @@
 // Contractions in bf16: of fp32 operands, weights packed as bf16, activations rounded on the way, sums in fp32. What
 // they share with those in fp32 is conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
 #include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/first_layer.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
 #include "tactics/kernels/registry.h"
 
@@ -30,6 +31,18 @@ constexpr KernelDescriptor conv_kernel(const char* name, Isa isa) {
 }
 
 template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor first_layer_kernel(const char* name, Isa isa) {
+  KernelDescriptor kernel = conv_kernel<kShape>(name, isa);
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_first_layer(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::first_layer_scratch_size(args, kShape); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_first_layer(args, kShape); };
+  kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
+    return fast::first_layer_tactics(args, kShape, list, capacity);
+  };
+  return kernel;
+}
+
+template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
   return {
       .name = name,
@@ -49,8 +62,10 @@ constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
 }
 
 constexpr KernelDescriptor kKernels[] = {
+    first_layer_kernel<kAmx>("first_layer_bf16_32x2_amx", Isa::kAmx),
     conv_kernel<kAmx>("conv_bf16_32x2_amx", Isa::kAmx),
     matmul_kernel<kAmx>("matmul_bf16_32x2_amx", Isa::kAmx),
+    first_layer_kernel<kAvx512>("first_layer_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_kernel<kAvx512>("conv_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     matmul_kernel<kAvx512>("matmul_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
 };

@@ -22,6 +22,9 @@ struct HalfTile {
   int rows, vectors;
   float* sums;  // rows `pitch` apart; as many rows as the table's tiles have may be written
   int64_t pitch;
+  // What is read next, brought into L2 meanwhile: `ahead_lines` lines of 64 bytes for each step of K.
+  const char* ahead;
+  int64_t ahead_lines;
 };
 
 struct HalfTier {

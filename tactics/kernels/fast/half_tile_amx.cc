@@ -38,6 +38,7 @@ void multiply_tiles(const HalfTile& tile) {
   const int64_t b_stride = kVectors * 64;
   const uint16_t* a = tile.a;
   const uint16_t* b = tile.panel;
+  const char* ahead = tile.ahead;
   _tile_zero(0);
   if constexpr (kVectors > 1) _tile_zero(1);
   if constexpr (kRowTiles > 1) _tile_zero(2);
@@ -55,6 +56,7 @@ void multiply_tiles(const HalfTile& tile) {
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (kVectors > 1) _tile_dpbf16ps(3, 5, 7);
     }
+    for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
     a += kHalfStep;
     b += kHalfStep / 2 * kVectors * 32;
   }

@@ -40,7 +40,12 @@ void multiply_rows(const HalfTile& tile) {
 #pragma GCC unroll 4
   for (int i = 0; i < kPointers; ++i) a[i] = reinterpret_cast<const std::byte*>(tile.a) + 3 * i * step;
   const uint16_t* b = tile.panel;
+  const char* ahead = tile.ahead;
   for (int64_t k = 0; k < 2 * tile.depth; k += 4, b += kVectors * 32) {
+    // A step of K is 16 pairs.
+    if (k % (2 * kHalfStep) == 0) {
+      for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+    }
     __m512bh pairs[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) pairs[v] = load_pairs(b + v * 32);
