@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tactics/kernels/cpu.h"
 #include "tests/support/contraction_cases.h"
 
@@ -32,7 +34,7 @@ KernelCase product(Rng& rng, int64_t m, int64_t k, int64_t n) {
 TEST(HalfTest, ThereAreKernelsWhereTheCpuHasThem) {
   int wanted = 0;
   for (const Isa isa : {Isa::kAvx512Vnni, Isa::kAmx}) wanted += detect_isa() >= isa ? 1 : 0;
-  EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(wanted));
+  EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(2 * wanted));  // conv, first_layer
   EXPECT_EQ(half_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
 }
 
@@ -45,8 +47,26 @@ TEST(HalfTest, RandomConvolutions) {
       add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
       const TacticParams tactic = {
           {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
-      if (!validate_case(*kernel, c, tactic).ok()) continue;  // depthwise
+      if (!validate_case(*kernel, c, tactic).ok()) continue;  // depthwise, or too many channels for a first layer
       expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+    }
+  }
+}
+
+// A network's input, channels before pixels.
+TEST(HalfTest, FirstLayers) {
+  Rng rng(6);
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
+    if (!std::string(kernel->name).starts_with("first_layer")) continue;
+    for (int i = 0; i < 60; ++i) {
+      ConvShape shape = random_conv_shape(rng);
+      shape.group = 1;
+      shape.channels = random_int(rng, 1, 4);
+      KernelCase c = conv_case(rng, shape);
+      c.inputs[0] = TestTensor::random(rng, DType::kF32, c.inputs[0].dims());
+      c = rounded(c);
+      add_epilogue(rng, named_epilogues()[4], 1, &c);
+      expect_like_reference(*kernel, c, kContractionTolerance, {}, 1 + i % 2);
     }
   }
 }
@@ -80,12 +100,13 @@ TEST(HalfTest, ManyRows) {
 TEST(HalfTest, GivesTheSameBitsOnAnyThreads) {
   Rng rng(4);
   ConvShape shape;
-  shape.channels = 30;
   shape.filters = 70;
   shape.input = {20, 21};
   shape.kernel = {3, 3};
   shape.pad = shape.pad_end = {1, 1};
   for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
+    const bool is_first = std::string(kernel->name).starts_with("first_layer");
+    shape.channels = is_first ? 3 : 30;
     expect_same_bits_on_any_threads(*kernel, conv_case(rng, shape), {});
   }
 }
