@@ -70,8 +70,6 @@ class CandidateList {
     if (kernel.isa > options_.isa) {
       return refuse(kernel, fmt::format("needs {}; --isa allows {}", name_of(kernel.isa), name_of(options_.isa)));
     }
-    if (kernel.precision == Precision::kBf16 && !options_.bf16)
-      return refuse(kernel, "computes in bf16; --bf16 allows it");
     if (is_excluded(kernel.name, options_.excluded_sources)) return refuse(kernel, "excluded by --tacticSources");
     if (const int input = unpackable_input(kernel, spec_); input >= 0) {
       return refuse(kernel, fmt::format("wants input {} packed, which is not a constant", input));
@@ -80,6 +78,8 @@ class CandidateList {
     if (std::string reason = refusal_anywhere(kernel, {}, spec_, corners_, options_); !reason.empty()) {
       return refuse(kernel, std::move(reason));
     }
+    if (kernel.precision == Precision::kBf16 && !options_.bf16)
+      return refuse(kernel, "computes in bf16; --bf16 allows it");
     for (const TacticParams& tactic : tactics_of(kernel)) {
       if (std::string reason = refusal_anywhere(kernel, tactic, spec_, corners_, options_); reason.empty()) {
         list_.push_back({&kernel, tactic});

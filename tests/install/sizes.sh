@@ -6,6 +6,7 @@ kernel_objects . | xargs size |
   awk '$6 ~ /\.o$/ {name = $6
     if (name ~ /\/reference\//) family = "reference"
     else if (name ~ /\.tier\.cc\.o$/) {family = name; sub(/.*\//, "", family); sub(/\.tier\.cc\.o$/, "", family)}
+    else if (name ~ /\/half_[a-z0-9_]*\.cc\.o$/) family = "half"
     else family = "common"
     bytes[family] += $1 + $2}
     END {for (family in bytes) print family, bytes[family]}' | sort >"$work/sizes"

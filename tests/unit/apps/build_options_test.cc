@@ -72,6 +72,11 @@ TEST(BuildOptions, TacticSourcesAreSwitchedByName) {
   EXPECT_THAT(refusal({"--tacticSources=-reference"}), HasSubstr("last resort"));
 }
 
+TEST(BuildOptions, LeaveToMultiplyInBf16) {
+  EXPECT_FALSE(parse({}).search.bf16);
+  EXPECT_TRUE(parse({"--bf16"}).search.bf16);
+}
+
 TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
   EXPECT_EQ(parse({"--isa=baseline"}).search.isa, Isa::kBaseline);
   EXPECT_THAT(refusal({"--isa=sse9"}), HasSubstr("none of native"));
@@ -87,7 +92,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--versionCompatible",
                            "--sparsity=enable",
                            "--buildOnly",
-                           "--bf16",
                            "--int8",
                            "--int8=perfOnly",
                            "--best",

@@ -108,7 +108,7 @@ TEST(FlagLists, HoldWhatEachProgramHasAlone) {
     parse(line.argc(), line.argv());
     const std::string help = testing::internal::GetCapturedStdout();
     std::set<std::string> names;
-    const std::regex pattern("--[A-Za-z]+");
+    const std::regex pattern("--[A-Za-z0-9]+");
     // An option's line begins with its names; text further right may mention others.
     std::istringstream lines(help);
     for (std::string text; std::getline(lines, text);) {

@@ -26,6 +26,19 @@ TEST(Disagreement, OfFloatsIsMeasuredAgainstTheirSize) {
               HasSubstr("output 0: 1 of 4 elements differ, first at 3: 11, expected 10"));
 }
 
+// Products in bf16 may be off by 2 %, and one element in 500 by more.
+TEST(Disagreement, OfBf16IsAsWideAsItsRounding) {
+  const StepSpec spec = copy_spec({1000});
+  const std::vector<double> expected(1000, 1.0);
+  std::vector<double> actual(1000, 1.03);
+  EXPECT_THAT(disagreement(spec, {actual}, {expected}), HasSubstr("1000 of 1000"));
+  EXPECT_THAT(disagreement(spec, {actual}, {expected}, Precision::kBf16), IsEmpty());
+  actual[0] = actual[1] = 2;
+  EXPECT_THAT(disagreement(spec, {actual}, {expected}, Precision::kBf16), IsEmpty());
+  actual[2] = 2;
+  EXPECT_THAT(disagreement(spec, {actual}, {expected}, Precision::kBf16), HasSubstr("3 of 1000"));
+}
+
 TEST(Disagreement, NanAndInfinityMustBeTheSame) {
   const StepSpec spec = copy_spec({2});
   EXPECT_THAT(disagreement(spec, {{kNan, kInf}}, {{kNan, kInf}}), IsEmpty());

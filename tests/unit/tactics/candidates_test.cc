@@ -46,6 +46,26 @@ std::string refusal_of(const std::string& kernel, const std::vector<Refusal>& re
   return "";
 }
 
+TEST(Candidates, MultiplyInBf16OnlyWithLeave) {
+  SearchOptions options;
+  options.isa = Isa::kAmx;
+  std::vector<Refusal> refusals;
+  const std::vector<std::string> without = names_of(candidates(conv_spec(64, 64, 56), {}, options, &refusals));
+  EXPECT_THAT(without, testing::Not(testing::Contains(HasSubstr("bf16"))));
+  EXPECT_EQ(refusal_of("conv_bf16_32x2_amx", refusals), "computes in bf16; --bf16 allows it");
+
+  options.bf16 = true;
+  const std::vector<std::string> with = names_of(candidates(conv_spec(64, 64, 56), {}, options, nullptr));
+  EXPECT_EQ(with.front(), "conv_bf16_32x2_amx");
+  EXPECT_THAT(with, testing::Contains("conv_bf16_12x2_avx512vnni"));
+  // AMX does not push out the instruction sets below AVX-512's that have fp32 kernels.
+  for (const std::string& name : without) EXPECT_THAT(with, testing::Contains(name));
+
+  options.isa = Isa::kAvx512;
+  EXPECT_THAT(names_of(candidates(conv_spec(64, 64, 56), {}, options, nullptr)),
+              testing::Not(testing::Contains(HasSubstr("bf16"))));
+}
+
 TEST(Candidates, OfAConvolutionFollowTheInstructionSet) {
   const StepSpec spec = conv_spec(64, 64, 56);
   EXPECT_THAT(offered(spec, Isa::kReference), ElementsAre("reference_conv"));
