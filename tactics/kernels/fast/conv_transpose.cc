@@ -78,6 +78,15 @@ PanelPlan panels_of(const ConvWindow& window, const GemmShape& shape) {
   return {window.group_filters(), shape.tier->lanes, shape.vectors};
 }
 
+// Rows of the packed form of one group: each phase's is a matrix of its own.
+int64_t packed_rows(const ConvWindow& window, const GemmShape& shape) {
+  int64_t rows = 0;
+  for (int64_t index = 0; index < phase_count(window); ++index) {
+    rows += packed_depth(shape, phase_of(window, index).tap_count() * window.group_channels());
+  }
+  return rows;
+}
+
 }  // namespace
 
 Status validate_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
@@ -95,7 +104,7 @@ Status validate_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
   int64_t depth;
   size_t bytes;
   if (!checked_mul(window.taps(), window.group_channels(), &depth) ||
-      !packed_bytes(panels_of(window, shape), depth, window.groups, &bytes)) {
+      !packed_bytes(panels_of(window, shape), packed_rows(window, shape), window.groups, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
   return kOkStatus;
@@ -103,9 +112,8 @@ Status validate_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
 
 size_t conv_transpose_packed_size(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
-  const int64_t depth = window.taps() * window.group_channels();
   size_t bytes = 0;
-  return packed_bytes(panels_of(window, shape), depth, window.groups, &bytes) ? bytes : 0;
+  return packed_bytes(panels_of(window, shape), packed_rows(window, shape), window.groups, &bytes) ? bytes : 0;
 }
 
 size_t conv_transpose_scratch_size(const KernelArgs& args, const GemmShape& shape) {
@@ -135,10 +143,11 @@ Status pack_conv_transpose(const KernelArgs& args, const GemmShape& shape, std::
         for (int64_t j = 0; j < phase.taps[1].count; ++j, row += channels) {
           const int64_t kh = phase.taps[0].first + i * phase.taps[0].step;
           const int64_t kw = phase.taps[1].first + j * phase.taps[1].step;
-          pack_rows(panels, depth, row, channels, w + kh * window.kernel[1] + kw, filters * taps, taps, packed);
+          pack_gemm_rows(shape, panels, depth, row, channels, w + kh * window.kernel[1] + kw, filters * taps, taps,
+                         packed);
         }
       }
-      packed += depth * panels.padded_columns();
+      packed += packed_depth(shape, depth) * panels.padded_columns();
     }
   }
   return kOkStatus;
@@ -153,13 +162,13 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
 
   // A task makes a block of rows in all phases, which read the same part of the input.
   GemmSplit splits[kMostPhases];
-  int64_t first_tap[kMostPhases + 1] = {};
+  int64_t first_row[kMostPhases + 1] = {};
   int64_t tasks = 0;
   for (int64_t phase = 0; phase < phases; ++phase) {
     const PhaseJob job = phase_job(window, y, 0, phase);
     splits[phase] =
         split_gemm(shape, job.rows.count(), panels, job.window.taps() * channels, window.groups, args.tactic);
-    first_tap[phase + 1] = first_tap[phase] + job.window.taps();
+    first_row[phase + 1] = first_row[phase] + packed_depth(shape, job.window.taps() * channels);
     if (splits[phase].tasks() > tasks) tasks = splits[phase].tasks();
   }
   parallel_sums(*args.executor, window.groups * tasks, [&](int64_t task, int worker) {
@@ -174,10 +183,10 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
       const WindowRows input = {&of_phase.window,
                                 args.inputs[0].as<const float>() + group * channels * window.x_channel,
                                 reinterpret_cast<const float*>(scratch)};
-      const int64_t packed_rows = (group * window.taps() + first_tap[phase]) * channels;
+      const int64_t row = group * first_row[phases] + first_row[phase];
       GemmJob job = {.shape = shape,
                      .panels = panels,
-                     .packed = reinterpret_cast<const float*>(args.packed) + packed_rows * panels.padded_columns(),
+                     .packed = reinterpret_cast<const float*>(args.packed) + row * panels.padded_columns(),
                      .taps = of_phase.window.taps(),
                      .depth = channels,
                      .rows = of_phase.rows,

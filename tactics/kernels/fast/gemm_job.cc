@@ -199,8 +199,12 @@ class TileRunner {
     const int64_t k = job_.taps * job_.depth, padded = 2 * packed_depth(job_.shape, k);
     uint16_t* to = half_a_ + slot * job_.shape.rows * half_step_;
     for (int r = 0; r < rows; ++r, to += half_step_) {
-      for (int64_t tap = 0; tap < job_.taps; ++tap) {
-        job_.shape.half->convert(pointers[tap * rows + r], job_.depth, to + tap * job_.depth);
+      for (int64_t tap = 0, next; tap < job_.taps; tap = next) {
+        // Taps that lie one behind the other, as those of a kernel's row do inside an image, are rounded in one go.
+        const float* from = pointers[tap * rows + r];
+        next = tap + 1;
+        while (next < job_.taps && pointers[next * rows + r] == from + (next - tap) * job_.depth) ++next;
+        job_.shape.half->convert(from, (next - tap) * job_.depth, to + tap * job_.depth);
       }
       for (int64_t i = k; i < padded; ++i) to[i] = 0;
     }

@@ -1,6 +1,7 @@
 // Contractions in bf16: of fp32 operands, weights packed as bf16, activations rounded on the way, sums in fp32. What
 // they share with those in fp32 is conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
 #include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/conv_transpose.h"
 #include "tactics/kernels/fast/first_layer.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
 #include "tactics/kernels/registry.h"
@@ -43,6 +44,23 @@ constexpr KernelDescriptor first_layer_kernel(const char* name, Isa isa) {
 }
 
 template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor conv_transpose_kernel(const char* name, Isa isa) {
+  return {
+      .name = name,
+      .revision = 1,
+      .op = OpKind::kConvTranspose,
+      .isa = isa,
+      .packed_inputs = 1u << 1,
+      .validate = [](const KernelArgs& args) { return fast::validate_conv_transpose(args, kShape); },
+      .packed_size = [](const KernelArgs& args) { return fast::conv_transpose_packed_size(args, kShape); },
+      .scratch_size = [](const KernelArgs& args) { return fast::conv_transpose_scratch_size(args, kShape); },
+      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv_transpose(args, kShape, to); },
+      .run = [](const KernelArgs& args) { return fast::run_conv_transpose(args, kShape); },
+      .precision = Precision::kBf16,
+  };
+}
+
+template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
   return {
       .name = name,
@@ -64,9 +82,11 @@ constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
 constexpr KernelDescriptor kKernels[] = {
     first_layer_kernel<kAmx>("first_layer_bf16_32x2_amx", Isa::kAmx),
     conv_kernel<kAmx>("conv_bf16_32x2_amx", Isa::kAmx),
+    conv_transpose_kernel<kAmx>("conv_transpose_bf16_32x2_amx", Isa::kAmx),
     matmul_kernel<kAmx>("matmul_bf16_32x2_amx", Isa::kAmx),
     first_layer_kernel<kAvx512>("first_layer_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_kernel<kAvx512>("conv_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
+    conv_transpose_kernel<kAvx512>("conv_transpose_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     matmul_kernel<kAvx512>("matmul_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
 };
 

@@ -35,6 +35,7 @@ TEST(HalfTest, ThereAreKernelsWhereTheCpuHasThem) {
   int wanted = 0;
   for (const Isa isa : {Isa::kAvx512Vnni, Isa::kAmx}) wanted += detect_isa() >= isa ? 1 : 0;
   EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(2 * wanted));  // conv, first_layer
+  EXPECT_EQ(half_kernels(OpKind::kConvTranspose).size(), static_cast<size_t>(wanted));
   EXPECT_EQ(half_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
 }
 
@@ -49,6 +50,18 @@ TEST(HalfTest, RandomConvolutions) {
           {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
       if (!validate_case(*kernel, c, tactic).ok()) continue;  // depthwise, or too many channels for a first layer
       expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+    }
+  }
+}
+
+TEST(HalfTest, RandomTransposedConvolutions) {
+  Rng rng(7);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kConvTranspose)) {
+    for (int i = 0; i < 120; ++i) {
+      KernelCase c = rounded(transpose_case(rng, random_conv_shape(rng), random_int(rng, 0, 2)));
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+      expect_like_reference(*kernel, c, kContractionTolerance, {{static_cast<int32_t>(i % 4)}}, 1 + i % 2);
     }
   }
 }
