@@ -9,6 +9,7 @@
 #include "builder/box.h"
 #include "builder/emit.h"
 #include "builder/passes/passes.h"
+#include "builder/precision.h"
 #include "builder/spec.h"
 #include "builder/storage.h"
 #include "planfmt/header.h"
@@ -83,6 +84,7 @@ void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& pro
 }
 
 void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<PlannedStep>* steps) {
+  const std::set<NodeId> precise = nodes_before_logarithms(graph);
   for (const NodeId id : steps_of(graph)) {
     const ir::Node& node = graph.node(id);
     PlannedStep& step = steps->emplace_back();
@@ -93,6 +95,7 @@ void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<Pl
       continue;
     }
     step.opt = make_spec(graph, node, box.opt());
+    step.opt.full_precision = precise.contains(id);
     step.largest = make_largest_spec(graph, node, box);
     for (const SymbolValues& corner : box.corners(is_body)) step.corners.push_back(make_spec(graph, node, corner));
   }

@@ -78,8 +78,12 @@ class CandidateList {
     if (std::string reason = refusal_anywhere(kernel, {}, spec_, corners_, options_); !reason.empty()) {
       return refuse(kernel, std::move(reason));
     }
-    if (kernel.precision == Precision::kBf16 && !options_.bf16)
+    if (kernel.precision == Precision::kBf16 && !options_.bf16) {
       return refuse(kernel, "computes in bf16; --bf16 allows it");
+    }
+    if (kernel.precision == Precision::kBf16 && spec_.full_precision) {
+      return refuse(kernel, "computes in bf16, and a logarithm follows");
+    }
     for (const TacticParams& tactic : tactics_of(kernel)) {
       if (std::string reason = refusal_anywhere(kernel, tactic, spec_, corners_, options_); reason.empty()) {
         list_.push_back({&kernel, tactic});

@@ -28,6 +28,7 @@ struct StepSpec {
   std::vector<int64_t> scalars;
   std::vector<PwInstr> program;
   const CustomOperator* custom = nullptr;  // of kCustom: its one kernel
+  bool full_precision = false;             // no kernel may compute it in less than its type
   std::string name;                        // the layer, for messages; not part of the key
 };
 
