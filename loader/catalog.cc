@@ -1,6 +1,7 @@
 #include "loader/catalog.h"
 
 #include "planfmt/memory.h"
+#include "tactics/kernels/cpu.h"
 #include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
 
@@ -134,6 +135,12 @@ Status RegistryCatalog::check_isa(uint8_t isa) const {
     return error(StatusCode::kIncompatible,
                  "the engine needs %s instructions, this CPU has %s: build it with --isa=%s, or on this machine",
                  name_of(static_cast<Isa>(isa)), name_of(highest_), name_of(highest_));
+  }
+  if (!enable_isa(static_cast<Isa>(isa))) {
+    return error(StatusCode::kIncompatible,
+                 "the engine needs AMX, which Linux refuses this process: one of its threads has an alternative signal "
+                 "stack (sigaltstack) without room for 8 KiB of tile registers; make it larger, or build with "
+                 "--isa=avx512vnni");
   }
   return kOkStatus;
 }

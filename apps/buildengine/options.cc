@@ -103,7 +103,7 @@ std::vector<ShapeFlags> collect_profiles(const CLI::App& app) {
 }
 
 Isa parse_isa(const std::string& text) {
-  const Isa have = detect_isa();
+  const Isa have = enable_isa(detect_isa()) ? detect_isa() : Isa::kAvx512Vnni;
   if (text == "native") return have;
   if (text.find('+') != std::string::npos) {
     throw UsageError("--isa: several instruction sets in one engine are not built yet; name one");

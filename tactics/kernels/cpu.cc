@@ -60,14 +60,6 @@ Features detect_features() {
   return f;
 }
 
-// Linux saves the tile registers of processes only that asked for them; a process with little room for signals
-// (sigaltstack) may be refused.
-bool may_use_amx() {
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
 // Deterministic cache parameters: leaf 4 (Intel) and 0x8000001D (AMD) have one format.
 CacheSizes caches_of_leaf(uint32_t leaf) {
   CacheSizes sizes;
@@ -91,11 +83,17 @@ CacheSizes caches_of_leaf(uint32_t leaf) {
 
 Isa detect_isa() {
   const Features f = detect_features();
-  if (f.amx && may_use_amx()) return Isa::kAmx;
+  if (f.amx) return Isa::kAmx;
   if (f.vnni_bf16) return Isa::kAvx512Vnni;
   if (f.avx512) return Isa::kAvx512;
   if (f.avx2) return Isa::kAvx2;
   return f.baseline ? Isa::kBaseline : Isa::kReference;
+}
+
+bool enable_isa(Isa isa) {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  return isa < Isa::kAmx || syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 CacheSizes cache_sizes() {

@@ -1,4 +1,4 @@
-// The CPU this process runs on. Reads CPUID and XCR0, and asks Linux for leave to use AMX where there is one.
+// The CPU this process runs on. Reads CPUID and XCR0 only, until AMX is asked for.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_CPU_H_
 #define PLANWRIGHT_TACTICS_KERNELS_CPU_H_
 
@@ -8,9 +8,13 @@
 
 namespace planwright {
 
-// The highest tier that this CPU and operating system (XCR0) run. From the first call on the process may use AMX, if
-// it is that.
+// The highest tier that this CPU and operating system (XCR0) run.
 Isa detect_isa();
+
+// Makes ready for code of a tier that the CPU runs. Only AMX needs it, Linux saves tile registers of processes only
+// that asked for them. It refuses a process one of whose signal stacks (sigaltstack) is too small for 8 KiB more, and
+// the process may make no such stack from then on: to be called where AMX is needed, not where it might be.
+bool enable_isa(Isa isa);
 
 struct CacheSizes {
   size_t l1d = 0, l2 = 0, l3 = 0;  // bytes; of one core, except l3

@@ -434,7 +434,9 @@ std::vector<const KernelDescriptor*> kernels_of(OpKind op) {
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < tables[i]->count; ++j) {
       const KernelDescriptor& kernel = tables[i]->kernels[j];
-      if (kernel.op == op && &kernel != &reference_kernel(op) && kernel.isa <= detect_isa()) list.push_back(&kernel);
+      if (kernel.op == op && &kernel != &reference_kernel(op) && kernel.isa <= detect_isa() && enable_isa(kernel.isa)) {
+        list.push_back(&kernel);
+      }
     }
   }
   return list;

@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/epilogue.h"
 
+#include "tactics/kernels/fast/flush_denormals.h"
+
 namespace planwright::fast {
 namespace {
 
@@ -38,7 +40,11 @@ void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTil
 }  // namespace
 
 void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
-  if (!epilogue.straight) return interpret(epilogue, tier, tile, registers);
+  if (!epilogue.straight) {
+    // Straight ones are of moderate constants (epilogue_match.cc), which make nothing of what flushing loses.
+    const KeepDenormals keep;
+    return interpret(epilogue, tier, tile, registers);
+  }
   const float* const* residual =
       epilogue.residual < 0 ? nullptr : tile.operand_rows + static_cast<int64_t>(epilogue.residual) * tile.rows;
   tier.finish[static_cast<int>(epilogue.activation.function)]({tile.sums, tile.pitch, tile.rows, tile.columns, tile.out,

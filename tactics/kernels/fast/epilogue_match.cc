@@ -35,6 +35,18 @@ struct ClampedLine {
   bool is_clamped() const { return low != -kInfinity || high != kInfinity; }
 };
 
+// Beyond, folding constants into one another may overflow, or make a number of what a sum loses with denormals.
+constexpr double kLargestConstant = 1e15;
+constexpr double kLargestFloat = 0x1.fffffep127;
+bool is_moderate(double value) { return value >= -kLargestConstant && value <= kLargestConstant; }
+// A bound that none passes may be as far away as fp32 goes, which exporters write for "no bound".
+bool are_bounds(double low, double high) {
+  const auto fits = [](double value) {
+    return value - value != 0 || (value >= -kLargestFloat && value <= kLargestFloat);
+  };
+  return fits(low) && fits(high) && low <= kLargestConstant && high >= -kLargestConstant;
+}
+
 bool is_positive(double value) { return value > 0 && value < kInfinity; }
 bool is_finite(double value) { return value - value == 0; }
 
@@ -73,11 +85,10 @@ class Matcher {
     const ClampedLine line = clamped_line(root_);
     if (is_sum(line.node, epilogue)) {
       const bool moves = line.alpha != 1.0 || line.beta != 0.0;
-      set(moves               ? TileFunction::kLine
-          : line.is_clamped() ? TileFunction::kClamp
-                              : TileFunction::kIdentity,
-          line, epilogue);
-      return true;
+      return set(moves               ? TileFunction::kLine
+                 : line.is_clamped() ? TileFunction::kClamp
+                                     : TileFunction::kIdentity,
+                 line, epilogue);
     }
 
     // A line of a product of at most two factors that are no constants.
@@ -106,6 +117,8 @@ class Matcher {
   }
 
   static bool set(TileFunction function, const ClampedLine& line, StraightEpilogue* epilogue) {
+    if (!is_moderate(line.alpha) || !is_moderate(line.beta)) return false;
+    if (function != TileFunction::kClamp && !are_bounds(line.low, line.high)) return false;
     TileActivation& activation = epilogue->activation;
     activation.function = function;
     activation.alpha = static_cast<float>(line.alpha);
@@ -120,6 +133,7 @@ class Matcher {
     if (!is_sum(x, epilogue)) return false;
     ClampedLine line = clamped_line(gate);
     if (line.node == x) {
+      if (!is_moderate(shift)) return false;
       line.scale(scale < 0 ? -scale : scale);
       if (scale < 0) line.negate();
       epilogue->activation.gamma = static_cast<float>(shift);

@@ -12,6 +12,8 @@
 
 namespace planwright::fast {
 
+inline constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;  // bits of MXCSR
+
 // While it lives, vector arithmetic of this thread reads numbers below 2^-126 as zeros and makes zeros of them. Only
 // for contractions, whose sums lose more than that to rounding; elsewhere 1e-40 is greater than 0.
 class FlushDenormals {
@@ -23,11 +25,28 @@ class FlushDenormals {
   ~FlushDenormals() { _mm_setcsr(saved_); }
 
  private:
-  static constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   unsigned saved_;
 #else
   FlushDenormals() {}
   ~FlushDenormals() {}
+#endif
+};
+
+// While it lives, denormal numbers are numbers again: for what is fused behind a contraction, of which 1e-40 may be
+// all.
+class KeepDenormals {
+ public:
+  KeepDenormals(const KeepDenormals&) = delete;
+  KeepDenormals& operator=(const KeepDenormals&) = delete;
+#if defined(__SSE__)
+  KeepDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ & ~(kFlushToZero | kDenormalsAreZero)); }
+  ~KeepDenormals() { _mm_setcsr(saved_); }
+
+ private:
+  unsigned saved_;
+#else
+  KeepDenormals() {}
+  ~KeepDenormals() {}
 #endif
 };
 

@@ -62,5 +62,33 @@ TEST(DenormalsTest, AreZerosInMatrixProducts) {
   }
 }
 
+// What is fused behind computes with them: log(x + 1e-40), (x + y) * 1e30.
+TEST(DenormalsTest, AreNumbersInEpilogues) {
+  Rng rng(3);
+  using Op = PwOp;
+  const std::vector<PwInstr> logarithm = {pw_acc(0), pw_load(1, 0), pw_compute(Op::kAdd, 2, 0, 1),
+                                          pw_compute(Op::kLog, 3, 2), pw_store(0, 3)};
+  const std::vector<PwInstr> scaled = {
+      pw_acc(0),     pw_load(1, 0), pw_compute(Op::kAdd, 2, 0, 1), pw_const(3, 1e30), pw_compute(Op::kMul, 4, 2, 3),
+      pw_store(0, 4)};
+  for (const auto& program : {logarithm, scaled}) {
+    KernelCase product =
+        KernelCase::of(OpKind::kMatMul,
+                       {TestTensor::random(rng, DType::kF32, {9, 20}), TestTensor::random(rng, DType::kF32, {20, 33})},
+                       {TestTensor(DType::kF32, {9, 33})});
+    KernelCase convolution = conv_of(rng, 20, 40, 1), depthwise = conv_of(rng, 20, 20, 20);
+    for (KernelCase* c : {&product, &convolution, &depthwise}) {
+      c->inputs[0].map([](double) { return 0.0; });
+      TestTensor added = TestTensor::random(rng, DType::kF32, c->outputs[0].dims());
+      added.map([](double) { return 1e-40; });
+      c->with_program(program, {added});
+      for (const KernelDescriptor* kernel : kernels_of(c->op)) {
+        if (!validate_case(*kernel, *c).ok()) continue;
+        expect_like_reference(*kernel, c->with_own_outputs(), {.relative = 1e-5, .absolute = 0, .dot_factor = 0});
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace planwright::testing

@@ -65,6 +65,25 @@ TEST(EpilogueMatchTest, FoldsWhatFollowsAHardSwish) {
   EXPECT_EQ(epilogue.activation.gamma, 0.5f);
 }
 
+// x * min(max(x + 3, 0), 6) * 1e38 * 6: folded into the bounds the factors would overflow, and all would be NaN.
+TEST(EpilogueMatchTest, LeavesFactorsThatOverflowToTheInterpreter) {
+  StraightEpilogue epilogue;
+  for (const double factor : {1e38, -1e38}) {
+    EXPECT_FALSE(match(
+        {pw_acc(0), pw_const(1, 3), pw_compute(PwOp::kAdd, 2, 0, 1), pw_const(1, 0), pw_compute(PwOp::kMax, 2, 2, 1),
+         pw_const(1, 6), pw_compute(PwOp::kMin, 2, 2, 1), pw_compute(PwOp::kMul, 2, 0, 2), pw_const(1, factor),
+         pw_compute(PwOp::kMul, 2, 2, 1), pw_const(1, 6), pw_compute(PwOp::kMul, 2, 2, 1), pw_store(0, 2)},
+        &epilogue));
+  }
+  // A factor that makes numbers of denormal ones is not the contraction's.
+  EXPECT_FALSE(match({pw_acc(0), pw_const(1, 1e30), pw_compute(PwOp::kMul, 0, 0, 1), pw_store(0, 0)}, &epilogue));
+  // What exporters write for no bound is one.
+  EXPECT_TRUE(
+      match({pw_acc(0), pw_const(1, 0), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 0x1.fffffep127),
+             pw_compute(PwOp::kMin, 0, 0, 1), pw_const(1, 0.5), pw_compute(PwOp::kMul, 0, 0, 1), pw_store(0, 0)},
+            &epilogue));
+}
+
 // max(min(x, 1), 2) is 2 whatever x is, min(max(x, 2), 1) is 1.
 TEST(EpilogueMatchTest, ClipsWhoseBoundsCross) {
   StraightEpilogue epilogue;
