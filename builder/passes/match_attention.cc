@@ -1,5 +1,6 @@
 // softmax(scale * Q K^T + mask) V, written as MatMul, Mul or Div, Add, Softmax and MatMul, becomes one Attention, whose
 // kernels never write the matrix of scores.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -158,6 +159,11 @@ std::optional<Match> match_at(ir::Graph& graph, ir::Node& context) {
     for (int i = 0; i + 2 < rank; ++i) {
       if (!ir::proven_equal(value.dims[static_cast<size_t>(i)], scores[static_cast<size_t>(i)])) return std::nullopt;
     }
+  }
+  // What is to disappear may be an operand, too: scores added to themselves, probabilities times themselves.
+  for (ValueId id : {match.queries, match.keys_transposed, match.values, match.mask}) {
+    const ir::NodeId producer = id == kNone ? kNone : graph.value(id).producer;
+    if (producer != kNone && std::ranges::find(match.parts, producer) != match.parts.end()) return std::nullopt;
   }
   if (!std::isfinite(match.scale) || graph.value(context.outputs[0]).dtype != DType::kF32) return std::nullopt;
   return match;

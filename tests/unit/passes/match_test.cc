@@ -127,6 +127,19 @@ TEST_F(AttentionTest, ScaleOnBothOperands) {
               HasSubstr("%y: fp32[n, 2, 5, 3] = Attention(%q, %k/transposed, %v) {scale=0.125}"));
 }
 
+// The scores are their own mask, the probabilities their own values: what the layer would replace is read by it.
+TEST_F(AttentionTest, OfWhatItReplacesIsNone) {
+  const ValueId scores = matmul("scores", q_, k_);
+  EXPECT_THAT(matched(match_attention, matmul("y", softmax(binary(PwOp::kAdd, "masked", scores, scores)), v_)),
+              Not(HasSubstr("Attention")));
+}
+
+TEST_F(AttentionTest, OfProbabilitiesAsValuesIsNone) {
+  const ValueId square = input("square", {n_, 2, 7, 4}), keys = input("keys", {n_, 2, 4, 7});
+  const ValueId p = softmax(matmul("scores", square, keys));
+  EXPECT_THAT(matched(match_attention, matmul("y", p, p)), Not(HasSubstr("Attention")));
+}
+
 // As PyTorch's exporter guards rows that a mask hides altogether.
 TEST_F(AttentionTest, WhoseNanProbabilitiesAreMadeZero) {
   const ValueId p = softmax(matmul("scores", q_, k_));
