@@ -26,7 +26,7 @@ TEST(BuildOptions, HaveTheDocumentedDefaults) {
   const EngineOptions options = parse({});
   EXPECT_EQ(options.search.optimization_level, 3);
   EXPECT_EQ(options.search.avg_timing, 8);
-  EXPECT_EQ(options.search.isa, detect_isa());
+  EXPECT_EQ(options.search.isa, enable_isa(detect_isa()) ? detect_isa() : Isa::kAvx512Vnni);
   EXPECT_EQ(options.search.workspace_limit, UINT64_MAX);
   EXPECT_GE(options.search.threads, 1);
   EXPECT_EQ(options.profiles.size(), 1u);
