@@ -42,7 +42,7 @@ void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTil
 void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
   if (!epilogue.straight) {
     // Straight ones are of moderate constants (epilogue_match.cc), which make nothing of what flushing loses.
-    const KeepDenormals keep;
+    const DenormalScope scope(Denormals::kNumbers);
     return interpret(epilogue, tier, tile, registers);
   }
   const float* const* residual =

@@ -12,41 +12,30 @@
 
 namespace planwright::fast {
 
-inline constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;  // bits of MXCSR
-
-// While it lives, vector arithmetic of this thread reads numbers below 2^-126 as zeros and makes zeros of them. Only
-// for contractions, whose sums lose more than that to rounding; elsewhere 1e-40 is greater than 0.
-class FlushDenormals {
- public:
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-#if defined(__SSE__)
-  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero); }
-  ~FlushDenormals() { _mm_setcsr(saved_); }
-
- private:
-  unsigned saved_;
-#else
-  FlushDenormals() {}
-  ~FlushDenormals() {}
-#endif
+enum class Denormals : uint8_t {
+  kNumbers,
+  kZeros,  // vector arithmetic reads numbers below 2^-126 as zeros and makes zeros of them
 };
 
-// While it lives, denormal numbers are numbers again: for what is fused behind a contraction, of which 1e-40 may be
-// all.
-class KeepDenormals {
+// What denormal numbers are to this thread while it lives. Zeros only in contractions, whose sums lose more than that
+// to rounding; numbers in what is fused behind them, of which 1e-40 may be all.
+class DenormalScope {
  public:
-  KeepDenormals(const KeepDenormals&) = delete;
-  KeepDenormals& operator=(const KeepDenormals&) = delete;
+  DenormalScope(const DenormalScope&) = delete;
+  DenormalScope& operator=(const DenormalScope&) = delete;
 #if defined(__SSE__)
-  KeepDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ & ~(kFlushToZero | kDenormalsAreZero)); }
-  ~KeepDenormals() { _mm_setcsr(saved_); }
+  explicit DenormalScope(Denormals denormals) : saved_(_mm_getcsr()) {
+    constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+    const unsigned others = saved_ & ~(kFlushToZero | kDenormalsAreZero);
+    _mm_setcsr(denormals == Denormals::kZeros ? others | kFlushToZero | kDenormalsAreZero : others);
+  }
+  ~DenormalScope() { _mm_setcsr(saved_); }
 
  private:
   unsigned saved_;
 #else
-  KeepDenormals() {}
-  ~KeepDenormals() {}
+  explicit DenormalScope(Denormals) {}
+  ~DenormalScope() {}
 #endif
 };
 
@@ -54,7 +43,7 @@ class KeepDenormals {
 template <typename Body>
 void parallel_sums(Executor& executor, int64_t tasks, const Body& body) {
   parallel_for(executor, tasks, [&](int64_t task, int worker) {
-    const FlushDenormals flush;
+    const DenormalScope scope(Denormals::kZeros);
     body(task, worker);
   });
 }

@@ -128,15 +128,19 @@ class TileRunner {
     float* const* out = const_cast<float* const*>(outputs);
     const bool whole = columns == pitch;
     const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
-    const EpilogueTile put_aside = {.sums = sums_,
-                                    .pitch = pitch,
-                                    .rows = rows,
-                                    .columns = columns,
-                                    .out = out,
-                                    .column = column,
-                                    .operand_rows = outputs + rows,
-                                    .shared = shared_,
-                                    .bias = bias};
+    const auto finish = [&] {
+      finish_tile(epilogue_, tier,
+                  {.sums = sums_,
+                   .pitch = pitch,
+                   .rows = rows,
+                   .columns = columns,
+                   .out = out,
+                   .column = column,
+                   .operand_rows = outputs + rows,
+                   .shared = shared_,
+                   .bias = bias},
+                  registers_);
+    };
     if (job_.shape.half != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
       HalfTile half = {.a = half_a_ + slot * job_.shape.rows * half_step_,
@@ -154,7 +158,7 @@ class TileRunner {
                         &half);
       }
       job_.shape.half->multiply(half);
-      return finish_tile(epilogue_, tier, put_aside, registers_);
+      return finish();
     }
 
     GemmTile tile;
@@ -190,7 +194,7 @@ class TileRunner {
     tile.bias = nullptr;
     tile.residual = nullptr;
     tier.kernels[rows][vectors](tile);
-    finish_tile(epilogue_, tier, put_aside, registers_);
+    finish();
   }
 
  private:
