@@ -19,7 +19,7 @@ constexpr double kMakeUs = 0.005, kAdmitUs = 0.008, kPrepareUs = 0.001;
 // Operations of a reference kernel in a microsecond.
 constexpr double kReferenceRate = 200;
 // Runs of a candidate in a race on the whole, and before it can be told from others: most drop out early.
-constexpr double kRunsInRace = 4, kFewestRuns = 2;
+constexpr double kRunsInRace = 4 * kRunsInTurn, kFewestRuns = 2 * kRunsInTurn;
 // Fewer candidates tell little.
 constexpr double kFewestCandidates = 4;
 

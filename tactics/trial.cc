@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,8 +29,8 @@ constexpr uint64_t kSeed = 1;
 // Runs that another process interrupted are run again, up to as many times as this share of all.
 constexpr double kRetriedShare = 0.5;
 
-// Of a race that a deadline may cut short: most drop out of it after a run or two.
-constexpr double kReservedRuns = 2;
+// Of a race that a deadline may cut short: most drop out of it after a turn or two.
+constexpr double kReservedRuns = 2 * kRunsInTurn;
 
 // Every kernel as it is, then each with its second parameters, and so on: where there is no time for all, the kernels
 // differ more than one kernel's parameters do.
@@ -215,12 +216,23 @@ class Trial {
     if (admitted_.empty()) return;
     const std::vector<Measurement> results = race(
         static_cast<int>(admitted_.size()), rules_.race,
-        [&](int contestant) { return run_once(admitted_[static_cast<size_t>(contestant)]); }, now_us);
+        [&](int contestant) { return take_turn(admitted_[static_cast<size_t>(contestant)]); }, now_us);
     for (size_t k = 0; k < admitted_.size(); ++k) {
       Measurement& measurement = board_.measurement(admitted_[k]);
       if (is_usable(measurement.outcome)) measurement = results[k];
     }
     if (now_us() >= rules_.race.deadline_us) board_.cut_short() = 1;
+  }
+
+  // The others' turns drove this one's weights out of the last-level cache. Its first run fetches them: it takes up to
+  // half as long again as the next and scatters so much that three of them rank the tactics within 25 % of the best 7 %
+  // off the truth on average. Of the shorter of the next two it is 2.4 %, and engines are faster, those of more weights
+  // than the cache holds too.
+  double take_turn(int i) {
+    run_once(i);
+    double shortest = HUGE_VAL;
+    for (int run = 1; run < kRunsInTurn; ++run) shortest = std::min(shortest, run_once(i));
+    return shortest;
   }
 
   double run_once(int i) {

@@ -15,6 +15,9 @@ namespace planwright::tactics {
 // GFLOP/s: 0.1 s.
 constexpr double kAlwaysCheckedWork = 50e6;
 
+// Of a contestant's turn in the race: one that does not count, and two of which the shorter does.
+constexpr int kRunsInTurn = 3;
+
 struct TrialRules {
   int threads = 1;
   RaceRules race;
