@@ -1,6 +1,7 @@
 #include "tactics/cache_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tactics/kernels/cpu.h"
 
@@ -12,15 +13,17 @@ constexpr size_t kLine = 64;
 constexpr size_t kUsualL2 = 1 << 20;
 constexpr size_t kMostSwept = 4 << 20;
 
-size_t swept_bytes() {
-  const size_t l2 = cache_sizes().l2;
-  return std::min(l2 == 0 ? kUsualL2 : l2, kMostSwept);
-}
-
 }  // namespace
 
-CacheState::CacheState(Executor& executor)
-    : executor_(executor), sweep_(swept_bytes() * static_cast<size_t>(executor.workers())) {}
+size_t swept_bytes(double working_set) {
+  const size_t l2 = cache_sizes().l2, most = std::min(l2 == 0 ? kUsualL2 : l2, kMostSwept);
+  // In quarters, so that engines that differ a little share what was timed.
+  const double quarter = static_cast<double>(most / 4), quarters = std::ceil(working_set / quarter);
+  return quarters >= 4 ? most : static_cast<size_t>(quarters * quarter);
+}
+
+CacheState::CacheState(Executor& executor, size_t swept)
+    : executor_(executor), sweep_(swept * static_cast<size_t>(executor.workers())) {}
 
 void CacheState::prepare(StepData& data) {
   const int workers = executor_.workers();

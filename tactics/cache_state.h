@@ -1,7 +1,9 @@
 // Caches as a step finds them in a running engine: what it reads was just written by the cores that run it, and of
-// weights and workspace, last used a whole inference ago, the cores' own caches hold nothing.
+// weights and workspace, last used a whole inference ago, the cores' own caches hold what the other steps have left.
 #ifndef PLANWRIGHT_TACTICS_CACHE_STATE_H_
 #define PLANWRIGHT_TACTICS_CACHE_STATE_H_
+
+#include <cstddef>
 
 #include "tactics/guarded_memory.h"
 #include "tactics/kernels/executor.h"
@@ -9,11 +11,16 @@
 
 namespace planwright::tactics {
 
+// How much of a core's L2 a run of an engine goes through that has so many bytes of weights and of tensors alive at
+// once: all of it, or where that is more than the engine has, so many quarters.
+size_t swept_bytes(double working_set);
+
 class CacheState {
  public:
-  explicit CacheState(Executor& executor);  // throws std::bad_alloc
+  CacheState(Executor& executor, size_t swept);  // throws std::bad_alloc
 
-  // Sweeps each worker's L1 and L2, then has the workers write `data`'s computed inputs again.
+  // Has each worker write `swept` bytes, so that they take the place of others in its L1 and L2, and then `data`'s
+  // computed inputs again.
   void prepare(StepData& data);
 
  private:

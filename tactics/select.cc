@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "schemas/types/error.h"
+#include "tactics/cache_state.h"
 #include "tactics/clock.h"
 #include "tactics/contest.h"
 #include "tactics/fingerprint.h"
@@ -15,6 +16,7 @@
 #include "tactics/search_budget.h"
 #include "tactics/timing_cache.h"
 #include "tactics/trial_process.h"
+#include "tactics/work.h"
 
 namespace planwright::tactics {
 namespace {
@@ -40,10 +42,13 @@ constexpr double kContendedShare = 0.2;
               fmt::format("layer {} ({}): no tactic may run it:{}", spec.name, operator_of(spec), reasons));
 }
 
-// The identity of a race: the work, the rules, who takes part. Another level or selection of kernels is another race,
-// whose times say nothing of this one; so what a build chose it chooses again, whatever was built with the cache since.
-TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, const SearchOptions& options) {
-  std::vector<int64_t> race{options.optimization_level, options.avg_timing, static_cast<int64_t>(tried.size())};
+// The identity of a race: the work, the caches, the rules, who takes part. Another level or selection of kernels is
+// another race, whose times say nothing of this one; so what a build chose it chooses again, whatever was built with
+// the cache since.
+TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, const SearchOptions& options,
+                   size_t swept_bytes) {
+  std::vector<int64_t> race{options.optimization_level, options.avg_timing, static_cast<int64_t>(swept_bytes),
+                            static_cast<int64_t>(tried.size())};
   for (const Candidate& candidate : tried) {
     const std::string_view kernel = candidate.kernel->name;
     race.push_back(static_cast<int64_t>(kernel.size()));
@@ -55,9 +60,10 @@ TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, c
 
 class Search {
  public:
-  Search(const SearchOptions& options, SearchStats* stats)
+  Search(const std::vector<StepSpec>& specs, const SearchOptions& options, SearchStats* stats)
       : options_(options),
         stats_(*stats),
+        swept_bytes_(swept_bytes(working_set_of(specs))),
         cache_(options.optimization_level > 0 ? options.timing_cache_path : "", device_fingerprint(), options.warn) {}
 
   // Adds a layer: to the contest for its work, or with a new one.
@@ -160,7 +166,7 @@ class Search {
       if (candidate.kernel != last_resort(spec)) contest.tried.push_back(candidate);
     }
     if (options_.optimization_level == 0 || contest.tried.empty()) return contest;
-    contest.key = race_key(work, contest.tried, options_);
+    contest.key = race_key(work, contest.tried, options_, swept_bytes_);
     look_up(contest);
     return contest;
   }
@@ -177,7 +183,8 @@ class Search {
     const StepSpec& spec = *contest.spec;
     const TrialRules rules{options_.threads,
                            {std::max(options_.avg_timing, 1), race_us(), deadline_us},
-                           /*use_reference=*/spec.custom == nullptr};
+                           /*use_reference=*/spec.custom == nullptr,
+                           swept_bytes_};
     TrialWatch watch;
     watch.cancelled = options_.cancelled;
     TrialResult result = try_candidates(spec, contest.tried, rules, watch);
@@ -260,6 +267,7 @@ class Search {
 
   const SearchOptions& options_;
   SearchStats& stats_;
+  const size_t swept_bytes_;
   TimingCache cache_;
   std::map<std::vector<TacticKey>, size_t> numbers_;  // of contests, by their work
   std::vector<Contest> contests_;
@@ -273,7 +281,7 @@ std::vector<Choice> select_tactics(const std::vector<StepSpec>& specs,
                                    const std::vector<std::vector<const StepSpec*>>& corners,
                                    const SearchOptions& options, SearchStats* stats) {
   *stats = {};
-  Search search(options, stats);
+  Search search(specs, options, stats);
   std::vector<Choice> choices;
   try {
     for (size_t i = 0; i < specs.size(); ++i) search.enter(specs[i], corners[i]);

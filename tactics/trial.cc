@@ -111,7 +111,7 @@ class Trial {
         board_(board),
         pool_(make_pool(rules.threads)),
         data_(spec, kSeed),
-        caches_(*pool_),
+        caches_(*pool_, rules.swept_bytes),
         contestants_(candidates.size()) {}
 
   void run() {

@@ -22,6 +22,7 @@ struct TrialRules {
   int threads = 1;
   RaceRules race;
   bool use_reference = true;  // false: candidates are compared with the first of them only
+  size_t swept_bytes = 0;     // of each core's L2, before every run (cache_state.h)
 };
 
 // Fills in the board's measurement of every candidate that is kUntried there; leaves them so where the operands that

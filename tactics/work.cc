@@ -1,5 +1,8 @@
 #include "tactics/work.h"
 
+#include <algorithm>
+#include <set>
+
 namespace planwright::tactics {
 namespace {
 
@@ -7,6 +10,8 @@ namespace {
 constexpr double kOperationsPerUs = 80e3, kElementsPerUs = 2e3;
 
 double count_of(const TensorView& view) { return view.absent ? 0 : static_cast<double>(element_count(view)); }
+
+double bytes_of(const TensorView& view) { return count_of(view) * static_cast<double>(size_of(view.dtype)); }
 
 // Product of the dims from `axis` on.
 double count_from(const TensorView& view, int axis) {
@@ -70,6 +75,24 @@ double touched_by(const StepSpec& spec) {
 
 double fast_run_us(const StepSpec& spec) {
   return arithmetic_of(spec) / kOperationsPerUs + touched_by(spec) / kElementsPerUs;
+}
+
+double working_set_of(const std::vector<StepSpec>& specs) {
+  std::set<const void*> counted;
+  double constants = 0, most = 0;
+  for (const StepSpec& spec : specs) {
+    double computed = 0;
+    for (const Operand& operand : spec.inputs) {
+      if (operand.constant == nullptr) {
+        computed += bytes_of(operand.view);
+      } else if (counted.insert(operand.constant.get()).second) {
+        constants += bytes_of(operand.view);
+      }
+    }
+    for (const TensorView& output : spec.outputs) computed += bytes_of(output);
+    most = std::max(most, computed);
+  }
+  return constants + most;
 }
 
 }  // namespace planwright::tactics

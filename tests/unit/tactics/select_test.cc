@@ -85,6 +85,16 @@ TEST_F(SelectTactics, BuildsUnderOtherRulesLeaveWhatWasTimedAlone) {
   build_otherwise([&] { options_.excluded_sources = {"first_layer", "conv"}; });
 }
 
+// A step finds other caches in an engine that leaves nothing in them: a race of its own.
+TEST_F(SelectTactics, TimesOfASmallEngineAreNotThoseOfALargeOne) {
+  const StepSpec step = conv_spec(8, 16, 8);
+  select({step});
+  select({step, copy_spec({1 << 20})});
+  EXPECT_EQ(stats_.cache_hits, 0);
+  select({step});
+  EXPECT_EQ(stats_.cache_hits, 1);
+}
+
 TEST_F(SelectTactics, EqualWorkIsTimedOnce) {
   const std::vector<Choice> choices = select({conv_spec(8, 16, 8), conv_spec(8, 16, 8)});
   EXPECT_EQ(stats_.timed, choices[0].timed);
