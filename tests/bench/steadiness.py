@@ -12,14 +12,14 @@ contexts   two contexts of one engine, on --threads threads each, against one: t
 --rounds   0 only builds
 --keep     where engines stay for the next call, which builds only those that are missing
 
-Engines take turns, many short ones, each a process of its own, so that where its memory happens to lie is no engine's lot
-for all rounds; where an engine's file lies in the page cache is. What is compared is one round's times, then the median
-over the rounds is taken: where the medians of one engine's copies are 3 % apart on a busy machine, these are 0.5 to 1 %
-(3.5 % where all of L2 is read over and over, as in nsnet2_16k). The milliseconds printed are the medians.
+Engines take turns, many short ones, each a process of its own with a copy of the file of its own: where memory and the page
+cache happen to lie makes nsnet2_16k, which reads all of L2 over and over, up to 25 % slower, for as long as they lie there.
+What is compared is one round's times, then the median over the rounds is taken. The milliseconds printed are the medians.
 """
 import argparse
 import json
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +32,7 @@ from models import SHAPES, VALUES, Bench, flag  # noqa: E402
 class Steadiness:
     def __init__(self, bench, given):
         self.bench, self.given = bench, given
-        self.times = bench.scratch / "times.json"
+        self.times, self.copy = bench.scratch / "times.json", bench.scratch / "turn.engine"
 
     def engine(self, name, kind, *flags):
         """The engine of that kind, built with a new timing cache unless the flags name one or it is there already."""
@@ -47,7 +47,9 @@ class Steadiness:
 
     def milliseconds(self, engine, contexts=1):
         """Median of a run at the engine's opt shape, with so many contexts running at once."""
-        command = [str(self.bench.build / "bin/runengine"), f"--loadEngine={engine}", f"--threads={self.given.threads}",
+        self.copy.unlink(missing_ok=True)  # a file that is overwritten keeps its pages
+        shutil.copyfile(engine, self.copy)
+        command = [str(self.bench.build / "bin/runengine"), f"--loadEngine={self.copy}", f"--threads={self.given.threads}",
                    f"--infStreams={contexts}", "--warmUp=60", f"--duration={self.given.seconds}", "--iterations=3",
                    "--quiet", f"--exportTimes={self.times}"]
         done = subprocess.run(command, capture_output=True, text=True)
