@@ -15,7 +15,7 @@ namespace planwright::tactics {
 // GFLOP/s: 0.1 s.
 constexpr double kAlwaysCheckedWork = 50e6;
 
-// Of a contestant's turn in the race: one that does not count, and two of which the shorter does.
+// Of a contestant's turn in the race: one that does not count, and two of which the shorter does (of an Rnn only one).
 constexpr int kRunsInTurn = 3;
 
 struct TrialRules {
