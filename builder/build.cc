@@ -7,10 +7,9 @@
 #include <set>
 
 #include "builder/box.h"
+#include "builder/choose_tactics.h"
 #include "builder/emit.h"
 #include "builder/passes/passes.h"
-#include "builder/precision.h"
-#include "builder/spec.h"
 #include "builder/storage.h"
 #include "planfmt/header.h"
 #include "planfmt/lifetimes.h"
@@ -83,24 +82,6 @@ void refuse_unbounded_shapes(const Graph& graph, const std::vector<Profile>& pro
   for (const ir::Guard& guard : graph.guards) refuse({guard.left, guard.right}, guard.layer);
 }
 
-void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<PlannedStep>* steps) {
-  const std::set<NodeId> precise = nodes_before_logarithms(graph);
-  for (const NodeId id : steps_of(graph)) {
-    const ir::Node& node = graph.node(id);
-    PlannedStep& step = steps->emplace_back();
-    step.node = id;
-    if (is_control(node.kind)) {
-      step.choice.candidate.kernel = &control_descriptor(node.kind);
-      for (const auto& body : node.bodies) plan_steps(*body, true, box, steps);
-      continue;
-    }
-    step.opt = make_spec(graph, node, box.opt());
-    step.opt.full_precision = precise.contains(id);
-    step.largest = make_largest_spec(graph, node, box);
-    for (const SymbolValues& corner : box.corners(is_body)) step.corners.push_back(make_spec(graph, node, corner));
-  }
-}
-
 // Before any tactic is tried at sizes that cannot be.
 void check_sizes(const Graph& graph, const Box& box) {
   for_each_graph(graph, [&](const Graph& part) {
@@ -116,31 +97,6 @@ void check_sizes(const Graph& graph, const Box& box) {
       }
     }
   });
-}
-
-// One search for all profiles: what several do alike is timed once, and a budget goes where most of the work is.
-void choose_tactics(const BuildOptions& options, std::vector<std::vector<PlannedStep>>* programs,
-                    tactics::SearchStats* stats) {
-  std::vector<tactics::StepSpec> specs;
-  std::vector<std::vector<const tactics::StepSpec*>> corners;
-  std::vector<PlannedStep*> undecided;
-  std::vector<std::string> layers;
-  std::vector<size_t> profiles;
-  for (size_t profile = 0; profile < programs->size(); ++profile) {
-    for (PlannedStep& step : (*programs)[profile]) {
-      if (step.choice.candidate.kernel != nullptr) continue;
-      undecided.push_back(&step);
-      specs.push_back(step.opt);
-      layers.push_back(step.opt.name);
-      profiles.push_back(profile);
-      std::vector<const tactics::StepSpec*>& list = corners.emplace_back();
-      for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
-    }
-  }
-  if (options.begin_search) options.begin_search(layers);
-  const std::vector<tactics::Choice> choices = select_tactics(specs, corners, options.search, stats);
-  for (size_t i = 0; i < choices.size(); ++i) undecided[i]->choice = choices[i];
-  for (size_t i = 0; i < stats->explanations.size(); ++i) stats->explanations[i].profile = profiles[i];
 }
 
 // Below this a reference kernel costs some tens of microseconds, and a fast one would not be missed.
@@ -173,13 +129,8 @@ BuildResult build(Graph graph, const BuildOptions& options) {
   refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;
   std::vector<Box> boxes;
-  std::vector<std::vector<PlannedStep>> programs;
-  for (const Profile& profile : options.profiles) {
-    const Box& box = boxes.emplace_back(graph, profile);
-    check_sizes(graph, box);
-    plan_steps(graph, false, box, &programs.emplace_back());
-  }
-  choose_tactics(options, &programs, &result.search);
+  for (const Profile& profile : options.profiles) check_sizes(graph, boxes.emplace_back(graph, profile));
+  const std::vector<std::vector<PlannedStep>> programs = choose_tactics(graph, boxes, options, &result.search);
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < programs.size(); ++i) {
     result.programs.push_back(emitter.add_program(i, boxes[i], programs[i]));

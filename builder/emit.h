@@ -19,6 +19,7 @@ namespace planwright::builder {
 // The steps of its bodies follow one of control flow, whose tactic is its descriptor.
 struct PlannedStep {
   ir::NodeId node = ir::kNone;
+  bool is_body = false;  // whether the node is a body's
   tactics::StepSpec opt;
   std::vector<tactics::StepSpec> corners;
   tactics::StepSpec largest;

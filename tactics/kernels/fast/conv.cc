@@ -18,7 +18,7 @@ PanelPlan panels_of(const ConvWindow& window, const GemmShape& shape) {
 }  // namespace
 
 Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
-  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier));
+  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier, storage_of(shape)));
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
   const ConvWindow window = conv_window(args);
   if (window.group_channels() > 1 && window.x_channel != 1) {
@@ -88,8 +88,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   parallel_sums(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
     const int64_t group = task / split.tasks();
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
-    const WindowRows input = {&window, args.inputs[0].as<const float>() + group * channels * window.x_channel,
-                              reinterpret_cast<const float*>(scratch)};
+    const WindowRows input = window_rows_of(window, args.inputs[0], group, scratch);
     const size_t zero_bytes = align_up(static_cast<size_t>(channels) * sizeof(float), 64);
     if (padded) memset(scratch, 0, zero_bytes);
 
@@ -98,9 +97,11 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
                    .packed = reinterpret_cast<const float*>(args.packed) + group * packed_floats,
                    .taps = window.taps(),
                    .depth = channels,
+                   .half_a = args.inputs[0].dtype == DType::kBF16,
                    .rows = row_box(y, kChannelAxis, group * window.group_filters()),
                    .epilogue = &epilogue,
-                   .out = y.as<float>(),
+                   .out = y.data,
+                   .half_out = y.dtype == DType::kBF16,
                    .out_strides = {},
                    .row_pointers = window_rows,
                    .context = &input};

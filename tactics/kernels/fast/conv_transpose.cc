@@ -90,7 +90,7 @@ int64_t packed_rows(const ConvWindow& window, const GemmShape& shape) {
 }  // namespace
 
 Status validate_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
-  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier));
+  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier, storage_of(shape)));
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
   const ConvWindow window = conv_window(args);
   if (phase_count(window) > kMostPhases) {  // strides are at most 2^30
@@ -180,18 +180,18 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
     for (int64_t phase = 0; phase < phases; ++phase) {
       if (task >= splits[phase].tasks()) continue;
       const PhaseJob of_phase = phase_job(window, y, group, phase);
-      const WindowRows input = {&of_phase.window,
-                                args.inputs[0].as<const float>() + group * channels * window.x_channel,
-                                reinterpret_cast<const float*>(scratch)};
+      const WindowRows input = window_rows_of(of_phase.window, args.inputs[0], group, scratch);
       const int64_t row = group * first_row[phases] + first_row[phase];
       GemmJob job = {.shape = shape,
                      .panels = panels,
                      .packed = reinterpret_cast<const float*>(args.packed) + row * panels.padded_columns(),
                      .taps = of_phase.window.taps(),
                      .depth = channels,
+                     .half_a = args.inputs[0].dtype == DType::kBF16,
                      .rows = of_phase.rows,
                      .epilogue = &epilogue,
-                     .out = y.as<float>(),
+                     .out = y.data,
+                     .half_out = y.dtype == DType::kBF16,
                      .out_strides = {},
                      .row_pointers = window_rows,
                      .context = &input};

@@ -85,8 +85,11 @@ void window_rows(const void* context, RowCursor cursor, int count, const float**
           }
         }
         if (outside) limit = 0;
+        offset *= static_cast<uint64_t>(rows.element_bytes);
+        stride *= static_cast<uint64_t>(rows.element_bytes);
         for (int64_t i = 0; i < length; ++i, coordinate += step, offset += stride) {
-          tap[i] = coordinate < limit ? rows.x + static_cast<int64_t>(offset) : rows.zeros;
+          const std::byte* from = coordinate < limit ? rows.x + static_cast<int64_t>(offset) : rows.zeros;
+          tap[i] = reinterpret_cast<const float*>(from);
         }
       }
     }
@@ -94,18 +97,23 @@ void window_rows(const void* context, RowCursor cursor, int count, const float**
   });
 }
 
+WindowRows window_rows_of(const ConvWindow& window, const TensorView& x, int64_t group, const std::byte* zeros) {
+  const auto bytes = static_cast<int64_t>(size_of(x.dtype));
+  return {&window, x.as<const std::byte>() + group * window.group_channels() * window.x_channel * bytes, bytes, zeros};
+}
+
 void output_strides(const TensorView& y, int64_t strides[kMaxRank]) {
   memcpy(strides, y.strides, sizeof(y.strides));
   if (y.dims[1] == 1) strides[1] = 1;
 }
 
-Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier) {
+Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier, Storage storage) {
   PW_RETURN_IF_ERROR(reference_kernel(args.op).validate(args));
   const TensorView &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
   if (x.rank > 4) {
     return error(StatusCode::kUnsupported, "the kernel knows one or two spatial axes, not three");
   }
-  if (x.dtype != DType::kF32 || w.dtype != DType::kF32) {
+  if (!is_stored(x.dtype, storage) || w.dtype != DType::kF32) {
     return error(StatusCode::kUnsupported, "the kernel convolves fp32 with fp32, not %s with %s", name_of(x.dtype),
                  name_of(w.dtype));
   }
@@ -119,7 +127,7 @@ Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier) {
   if (y.dims[1] > tier.most_columns) {
     return error(StatusCode::kUnsupported, "%ld filters, the kernel is for at most %d", y.dims[1], tier.most_columns);
   }
-  return validate_epilogue(args, tier, 1);
+  return validate_epilogue(args, tier, 1, storage);
 }
 
 }  // namespace planwright::fast

@@ -28,17 +28,21 @@ ConvWindow conv_window(const KernelArgs& args);
 // GemmJob::row_pointers of a convolution: where a tap's channels start, a pixel of the input or zeros in the padding.
 struct WindowRows {
   const ConvWindow* window;
-  const float* x;  // the group's first channel
-  const float* zeros;
+  const std::byte* x;  // the group's first channel
+  int64_t element_bytes;
+  const std::byte* zeros;
 };
+// Of a convolution's arguments, `zeros` being as many as a group has channels.
+WindowRows window_rows_of(const ConvWindow& window, const TensorView& x, int64_t group, const std::byte* zeros);
 void window_rows(const void* context, RowCursor cursor, int count, const float** to);
 
 // The strides of a convolution's output, with 1 along its channels: a single one lies wherever it lies.
 void output_strides(const TensorView& y, int64_t strides[kMaxRank]);
 
-// What every fast fp32 convolution, transposed or not, asks for, beyond what the operator does: at most two spatial
-// axes, fp32, the output's channels next to each other, an epilogue that the tier runs, at most 4,096 taps.
-Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier);
+// What every fast convolution, transposed or not, asks for, beyond what the operator does: at most two spatial axes,
+// fp32 (or as `storage` says), the output's channels next to each other, an epilogue that the tier runs, at most 4,096
+// taps.
+Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier, Storage storage = Storage::kFloat);
 
 }  // namespace planwright::fast
 

@@ -17,6 +17,22 @@ bool assign_added(const StraightEpilogue& straight, Epilogue* epilogue) {
   return true;
 }
 
+EpilogueOperand operand_of(const TensorView& view, const TensorView& output, int column_axis) {
+  EpilogueOperand operand;
+  operand.data = view.as<const float>();
+  operand.half = view.dtype == DType::kBF16;
+  broadcast_strides(view, output, operand.strides);
+  // An axis of one element is not walked, whatever the stride there says.
+  operand.by_row = false;
+  for (int axis = 0; axis < output.rank; ++axis) {
+    if (output.dims[axis] == 1 && axis != column_axis) operand.strides[axis] = 0;
+    operand.by_row |= axis != column_axis && operand.strides[axis] != 0;
+  }
+  // Of one column, any stride will do: 1 is the one that runs straight.
+  if (output.dims[column_axis] == 1) operand.strides[column_axis] = 1;
+  return operand;
+}
+
 void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
   const int rows_at_once = kStripLength / tile.pitch;
   for (int first = 0; first < tile.rows; first += rows_at_once) {
@@ -51,14 +67,20 @@ void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueT
                                                                tile.column, tile.bias, residual, epilogue.activation});
 }
 
-Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis) {
-  if (args.outputs[0].dtype != DType::kF32) {
+Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis, Storage storage) {
+  if (!is_stored(args.outputs[0].dtype, storage)) {
     return error(StatusCode::kUnsupported, "the output is %s, the kernel writes fp32", name_of(args.outputs[0].dtype));
   }
   for (int i = args.core_inputs; i < args.input_count; ++i) {
-    if (args.inputs[i].dtype != DType::kF32) {
+    if (!is_stored(args.inputs[i].dtype, storage)) {
       return error(StatusCode::kUnsupported, "epilogue operand %d is %s, the kernel reads fp32", i - args.core_inputs,
                    name_of(args.inputs[i].dtype));
+    }
+    if (args.inputs[i].dtype == DType::kF32) continue;
+    const EpilogueOperand operand = operand_of(args.inputs[i], args.outputs[0], column_axis);
+    if (operand.strides[column_axis] != 1) {
+      return error(StatusCode::kUnsupported, "epilogue operand %d is in bf16, its columns %ld elements apart",
+                   i - args.core_inputs, operand.strides[column_axis]);
     }
   }
   if (!tier.is_strip_program(args.program, args.program_size)) {
@@ -76,18 +98,7 @@ Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_
   epilogue.operand_count = args.input_count - args.core_inputs;
   const TensorView& output = args.outputs[0];
   for (int i = 0; i < epilogue.operand_count; ++i) {
-    EpilogueOperand& operand = epilogue.operands[i];
-    const TensorView& view = args.inputs[args.core_inputs + i];
-    operand.data = view.as<const float>();
-    broadcast_strides(view, output, operand.strides);
-    // An axis of one element is not walked, whatever the stride there says.
-    operand.by_row = false;
-    for (int axis = 0; axis < output.rank; ++axis) {
-      if (output.dims[axis] == 1 && axis != column_axis) operand.strides[axis] = 0;
-      operand.by_row |= axis != column_axis && operand.strides[axis] != 0;
-    }
-    // Of one column, any stride will do: 1 is the one that runs straight.
-    if (output.dims[column_axis] == 1) operand.strides[column_axis] = 1;
+    epilogue.operands[i] = operand_of(args.inputs[args.core_inputs + i], output, column_axis);
   }
   StraightEpilogue straight;
   epilogue.straight = match_straight(args.program, args.program_size, &straight) && assign_added(straight, &epilogue);

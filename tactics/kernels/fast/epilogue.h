@@ -8,8 +8,19 @@
 
 namespace planwright::fast {
 
+// What a contraction's input, output and operands may be in memory.
+enum class Storage : uint8_t {
+  kFloat,
+  kFloatOrHalf,  // fp32 or bf16, each for itself
+};
+// What a kernel takes that multiplies in bf16, or does not.
+constexpr bool is_stored(DType type, Storage storage) {
+  return type == DType::kF32 || (type == DType::kBF16 && storage == Storage::kFloatOrHalf);
+}
+
 struct EpilogueOperand {
-  const float* data;
+  const float* data;          // of bf16 the address only
+  bool half;                  // bf16, its columns without gaps; else fp32
   int64_t strides[kMaxRank];  // along the output's axes; 0 where it repeats
   bool by_row;                // whether it varies along any axis but the column's
 };
@@ -28,9 +39,10 @@ struct Epilogue {
   EpilogueOperand operands[kMaxPwOperands];
 };
 
-// Whether `tier` can run the epilogue, with columns along that axis of the output: fp32 operands and output, and a
-// program that it knows. For arguments that validate_common.
-Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);
+// Whether `tier` can run the epilogue, with columns along that axis of the output: operands and output as `storage`
+// says, and a program that it knows. For arguments that validate_common.
+Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis,
+                         Storage storage = Storage::kFloat);
 
 // `column_axis` is the output's axis along which panels lie, and 1 its stride there.
 Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);

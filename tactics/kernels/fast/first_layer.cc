@@ -123,7 +123,10 @@ void copied_rows(const void* context, RowCursor cursor, int count, const float**
 }  // namespace
 
 Status validate_first_layer(const KernelArgs& args, const GemmShape& shape) {
-  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier));
+  PW_RETURN_IF_ERROR(validate_fast_conv(args, *shape.tier, storage_of(shape)));
+  if (args.inputs[0].dtype != DType::kF32) {
+    return error(StatusCode::kUnsupported, "the input is %s, the kernel reads fp32", name_of(args.inputs[0].dtype));
+  }
   if (args.tactic.v[0] < 0) return error(StatusCode::kInvalid, "tactic of %d output rows a task", args.tactic.v[0]);
   const ConvWindow window = conv_window(args);
   if (window.groups != 1 || window.channels > kMostChannels) {
@@ -191,7 +194,8 @@ Status run_first_layer(const KernelArgs& args, const GemmShape& shape) {
                    .depth = copy.run,
                    .rows = row_box(y, 1, 0),
                    .epilogue = &epilogue,
-                   .out = y.as<float>(),
+                   .out = y.data,
+                   .half_out = y.dtype == DType::kBF16,
                    .out_strides = {},
                    .row_pointers = copied_rows,
                    .context = &input};

@@ -37,8 +37,24 @@ int64_t half_step(int64_t taps, int64_t depth) {
   return padded / kHalfStep % 2 == 0 ? padded + kHalfStep : padded;
 }
 
+// Rows that are cut from others only together.
+int64_t granule_of(const GemmShape& shape) { return shape.half == nullptr ? 1 : shape.half->granule; }
+
+// Of rows of operands widened for a tile.
+size_t widened_size(const GemmShape& shape, int operands) {
+  if (shape.half == nullptr) return 0;
+  return static_cast<size_t>(operands * shape.rows * shape.vectors * shape.tier->lanes) * sizeof(float);
+}
+
 size_t half_tile_bytes(const GemmShape& shape, int64_t taps, int64_t depth) {
   return static_cast<size_t>(shape.rows) * static_cast<size_t>(half_step(taps, depth)) * sizeof(uint16_t);
+}
+
+// Of the rows of A in bf16.
+size_t halves_size(const GemmShape& shape, int64_t taps, int64_t depth) {
+  if (shape.half == nullptr) return 0;
+  const size_t tile = half_tile_bytes(shape, taps, depth);
+  return align_up(tile > kHalfBytes ? tile : kHalfBytes, 64);
 }
 
 // Tiles whose pointers, and in bf16 whose rows of A, are made at a time.
@@ -66,6 +82,8 @@ void read_ahead_half(const float* next, int vectors, int64_t index, int64_t tile
   tile->ahead = reinterpret_cast<const char*>(next) + index * steps * tile->ahead_lines * 64;
 }
 
+int64_t element_bytes(bool half) { return half ? sizeof(uint16_t) : sizeof(float); }
+
 int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) {
   int64_t offset = 0;
   for (int axis = 0; axis < box.rank; ++axis) offset += (box.start[axis] + at[axis] * box.step[axis]) * strides[axis];
@@ -83,13 +101,17 @@ class TileRunner {
     half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(pointers_) +
                                           pointer_bytes(job.shape, job.taps, epilogue_.operand_count));
     half_step_ = half_step(job.taps, job.depth);
+    widened_ =
+        reinterpret_cast<float*>(reinterpret_cast<std::byte*>(half_a_) + halves_size(job.shape, job.taps, job.depth));
     const int64_t first[kMaxRank] = {};
     // Operands that are the same in every row.
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
-      shared_[i] = operand.by_row ? nullptr : operand.data + offset_of(job.rows, first, operand.strides);
+      const int64_t offset = offset_of(job.rows, first, operand.strides) * element_bytes(operand.half);
+      const auto* data = reinterpret_cast<const std::byte*>(operand.data);
+      shared_[i] = operand.by_row ? nullptr : reinterpret_cast<const float*>(data + offset);
     }
-    if (epilogue_.bias < 0 || job.panels.count() == 0) return;
+    if (epilogue_.bias < 0 || epilogue_.operands[epilogue_.bias].half || job.panels.count() == 0) return;
     // Whole vectors are loaded, so what is read past the last column must be there. (A masked load would do, but takes
     // 150 ns where the next page is not mapped.)
     const int64_t last = job.panels.count() - 1;
@@ -104,14 +126,14 @@ class TileRunner {
   void prepare(int64_t slot, const RowCursor& cursor, int rows) {
     const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
     job_.row_pointers(job_.context, cursor, rows, at);
-    if (job_.shape.half != nullptr) convert_rows(slot, rows, at);
+    if (job_.shape.half != nullptr) gather_halves(slot, rows, at);
     at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
-    row_addresses(cursor, rows, job_.out, job_.out_strides, at);
+    row_addresses(cursor, rows, job_.out, element_bytes(job_.half_out), job_.out_strides, at);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       at += rows;
       const EpilogueOperand& operand = epilogue_.operands[i];
       if (!operand.by_row) continue;
-      row_addresses(cursor, rows, operand.data, operand.strides, at);
+      row_addresses(cursor, rows, operand.data, element_bytes(operand.half), operand.strides, at);
     }
   }
 
@@ -128,23 +150,20 @@ class TileRunner {
     float* const* out = const_cast<float* const*>(outputs);
     const bool whole = columns == pitch;
     const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
-    const auto finish = [&] {
-      finish_tile(epilogue_, tier,
-                  {.sums = sums_,
-                   .pitch = pitch,
-                   .rows = rows,
-                   .columns = columns,
-                   .out = out,
-                   .column = column,
-                   .operand_rows = outputs + rows,
-                   .shared = shared_,
-                   .bias = bias},
-                  registers_);
-    };
+    const EpilogueTile finish = {.sums = sums_,
+                                 .pitch = pitch,
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .out = out,
+                                 .column = column,
+                                 .operand_rows = outputs + rows,
+                                 .shared = shared_,
+                                 .bias = bias};
     if (job_.shape.half != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
-      HalfTile half = {.a = half_a_ + slot * job_.shape.rows * half_step_,
-                       .a_step = half_step_,
+      const uint16_t* a = halves_at(pointers[0]);
+      HalfTile half = {.a = a,
+                       .a_step = rows > 1 ? halves_at(pointers[1]) - a : half_step_,
                        .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
                        .depth = 2 * depth,
                        .rows = rows,
@@ -158,7 +177,7 @@ class TileRunner {
                         &half);
       }
       job_.shape.half->multiply(half);
-      return finish();
+      return finish_half_tile(finish);
     }
 
     GemmTile tile;
@@ -194,24 +213,85 @@ class TileRunner {
     tile.bias = nullptr;
     tile.residual = nullptr;
     tier.kernels[rows][vectors](tile);
-    finish();
+    finish_tile(epilogue_, tier, finish, registers_);
   }
 
  private:
-  // Writes the rows of A that `pointers` ([taps][rows]) lead to as bf16, K padded with zeros.
-  void convert_rows(int64_t slot, int rows, const float* const* pointers) {
+  static const uint16_t* halves_at(const float* address) { return reinterpret_cast<const uint16_t*>(address); }
+
+  // Makes A, which `pointers` ([taps][rows]) lead to, rows of bf16 evenly apart with K padded by zeros; pointers[0] and
+  // [1] are the first two of them then.
+  void gather_halves(int64_t slot, int rows, const float** pointers) {
     const int64_t k = job_.taps * job_.depth, padded = 2 * packed_depth(job_.shape, k);
-    uint16_t* to = half_a_ + slot * job_.shape.rows * half_step_;
-    for (int r = 0; r < rows; ++r, to += half_step_) {
-      for (int64_t tap = 0, next; tap < job_.taps; tap = next) {
-        // Taps that lie one behind the other, as those of a kernel's row do inside an image, are rounded in one go.
-        const float* from = pointers[tap * rows + r];
-        next = tap + 1;
-        while (next < job_.taps && pointers[next * rows + r] == from + (next - tap) * job_.depth) ++next;
-        job_.shape.half->convert(from, (next - tap) * job_.depth, to + tap * job_.depth);
-      }
-      for (int64_t i = k; i < padded; ++i) to[i] = 0;
+    if (job_.half_a && job_.taps == 1 && k == padded && are_even_rows(rows, pointers)) return;
+    uint16_t* const first = half_a_ + slot * job_.shape.rows * half_step_;
+    job_.shape.half->gather({.from = pointers,
+                             .half = job_.half_a,
+                             .rows = rows,
+                             .taps = job_.taps,
+                             .depth = job_.depth,
+                             .to = first,
+                             .step = half_step_,
+                             .padded = padded});
+    pointers[0] = reinterpret_cast<const float*>(first);
+    if (rows > 1) pointers[1] = reinterpret_cast<const float*>(first + half_step_);
+  }
+
+  // Whether a tile can read the rows where they lie.
+  bool are_even_rows(int rows, const float* const* pointers) const {
+    if (rows % granule_of(job_.shape) != 0) return false;
+    const int64_t step = rows > 1 ? halves_at(pointers[1]) - halves_at(pointers[0]) : 0;
+    for (int r = 2; r < rows; ++r) {
+      if (halves_at(pointers[r]) - halves_at(pointers[r - 1]) != step) return false;
     }
+    return true;
+  }
+
+  // As finish_tile, with what is bf16 widened before and narrowed after, a tile's at a time.
+  void finish_half_tile(EpilogueTile tile) {
+    const HalfTier& half = *job_.shape.half;
+    if (epilogue_.in_registers && (epilogue_.bias < 0 || !epilogue_.operands[epilogue_.bias].half)) {
+      const int residual = epilogue_.residual;
+      return half.finish({.sums = tile.sums,
+                          .pitch = tile.pitch,
+                          .rows = tile.rows,
+                          .columns = tile.columns,
+                          .column = tile.column,
+                          .bias = tile.bias,
+                          .residual = residual < 0 ? nullptr : tile.operand_rows + residual * tile.rows,
+                          .half_residual = residual >= 0 && epilogue_.operands[residual].half,
+                          .half_out = job_.half_out,
+                          .out = tile.out,
+                          .activation = epilogue_.activation});
+    }
+    // Addresses are those of the tile's first column then, for what was widened has no others.
+    float* out[kHalfTileRows];
+    const float* operand_rows[kMaxPwOperands * kHalfTileRows];
+    const float* shared[kMaxPwOperands];
+    for (int r = 0; r < tile.rows; ++r) {
+      out[r] = job_.half_out ? sums_ + r * tile.pitch : tile.out[r] + tile.column;
+    }
+    for (int i = 0; i < epilogue_.operand_count; ++i) {
+      const EpilogueOperand& operand = epilogue_.operands[i];
+      const int64_t offset = tile.column * operand.strides[epilogue_.column_axis];
+      const float* const* from = operand.by_row ? tile.operand_rows + i * tile.rows : &shared_[i];
+      const float** to = operand.by_row ? operand_rows + i * tile.rows : &shared[i];
+      float* widened = widened_ + i * job_.shape.rows * tile.pitch;
+      for (int r = 0; r < (operand.by_row ? tile.rows : 1); ++r, widened += tile.pitch) {
+        to[r] = operand.half ? widened : from[r] + offset;
+        if (operand.half) half.widen(halves_at(from[r]) + offset, tile.columns, widened);
+      }
+      if (i == epilogue_.bias && operand.half) tile.bias = shared[i];
+    }
+    uint16_t* const* half_out = reinterpret_cast<uint16_t* const*>(tile.out);
+    const int64_t column = tile.column;
+    tile.out = out;
+    tile.column = 0;
+    tile.operand_rows = operand_rows;
+    tile.shared = shared;
+    finish_tile(epilogue_, *job_.shape.tier, tile, registers_);
+    if (!job_.half_out) return;
+    for (int r = 0; r < tile.rows; ++r) half.narrow(out[r], tile.columns, half_out[r] + column);
   }
 
   const GemmJob& job_;
@@ -222,6 +302,7 @@ class TileRunner {
   size_t per_tile_;
   uint16_t* half_a_;  // in bf16: [tiles][rows][half_step_]
   int64_t half_step_;
+  float* widened_;  // in bf16: [operands][rows][pitch]
   const float* shared_[kMaxPwOperands];
   float* padded_bias_ = nullptr;  // of the last panel, where that is not whole
 };
@@ -245,24 +326,21 @@ RowBox row_box(const TensorView& output, int column_axis, int64_t first_column) 
   return box;
 }
 
-void row_addresses(RowCursor cursor, int count, const float* base, const int64_t* strides, const float** to) {
+void row_addresses(RowCursor cursor, int count, const void* base, int64_t element_bytes, const int64_t* strides,
+                   const float** to) {
   const RowBox& box = cursor.box();
   cursor.for_each_run(count, [&](const int64_t* at, int axis, int64_t length) {
-    const float* start = base + offset_of(box, at, strides);
-    const int64_t stride = box.step[axis] * strides[axis];
-    for (int64_t i = 0; i < length; ++i) *to++ = start + i * stride;
+    const std::byte* start = static_cast<const std::byte*>(base) + offset_of(box, at, strides) * element_bytes;
+    const int64_t stride = box.step[axis] * strides[axis] * element_bytes;
+    for (int64_t i = 0; i < length; ++i) *to++ = reinterpret_cast<const float*>(start + i * stride);
   });
 }
 
 int64_t row_tiles(int64_t rows, int tile_rows) { return ceil_div(rows, tile_rows); }
 
 size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int64_t depth, int operands) {
-  size_t halves = 0;
-  if (shape.half != nullptr) {
-    const size_t tile = half_tile_bytes(shape, taps, depth);
-    halves = align_up(tile > kHalfBytes ? tile : kHalfBytes, 64);
-  }
-  return sums_size(shape) + kStripRegisterBytes + pointer_bytes(shape, taps, operands) + halves;
+  return sums_size(shape) + kStripRegisterBytes + pointer_bytes(shape, taps, operands) +
+         halves_size(shape, taps, depth) + widened_size(shape, operands);
 }
 
 int64_t packed_depth(const GemmShape& shape, int64_t depth) {
@@ -348,10 +426,14 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
   const int64_t tiles = row_tiles(rows, job.shape.rows);
   const int64_t first_tile = task % split.row_tasks * split.tiles_per_task;
   const int64_t last_tile = first_tile + split.tiles_per_task < tiles ? first_tile + split.tiles_per_task : tiles;
-  // The first rows % tiles tiles have one row more than the others.
-  const int64_t height = rows / tiles, taller = rows % tiles;
-  const auto first_row = [&](int64_t tile) { return tile * height + (tile < taller ? tile : taller); };
-  const auto rows_of = [&](int64_t tile) { return static_cast<int>(height + (tile < taller ? 1 : 0)); };
+  // Cut as evenly as granules allow, the first tiles having one more than the others.
+  const int64_t granule = granule_of(job.shape), granules = ceil_div(rows, granule);
+  const int64_t height = granules / tiles, taller = granules % tiles;
+  const auto first_row = [&](int64_t tile) {
+    const int64_t row = (tile * height + (tile < taller ? tile : taller)) * granule;
+    return row < rows ? row : rows;
+  };
+  const auto rows_of = [&](int64_t tile) { return static_cast<int>(first_row(tile + 1) - first_row(tile)); };
 
   if (first_tile >= last_tile) return;
   TileRunner runner(job, scratch);

@@ -17,6 +17,11 @@ struct GemmShape {
   const HalfTier* half = nullptr;  // products in bf16, if any
 };
 
+// What its kernels' input, output and epilogue may be.
+inline Storage storage_of(const GemmShape& shape) {
+  return shape.half == nullptr ? Storage::kFloat : Storage::kFloatOrHalf;
+}
+
 // Rows of floats that a packed matrix of `depth` rows takes: in bf16, pairs of rows lie together, and are padded to
 // whole steps.
 int64_t packed_depth(const GemmShape& shape, int64_t depth);
@@ -73,8 +78,10 @@ class RowCursor {
   int64_t at_[kMaxRank];
 };
 
-// to[i] = base + what `strides` (along the output's axes) make of the cursor's row + i.
-void row_addresses(RowCursor cursor, int count, const float* base, const int64_t* strides, const float** to);
+// to[i] = base + what `strides` (along the output's axes, in elements of that many bytes) make of the cursor's row + i.
+// Of what is not floats the addresses are only carried as such.
+void row_addresses(RowCursor cursor, int count, const void* base, int64_t element_bytes, const int64_t* strides,
+                   const float** to);
 
 struct GemmJob {
   GemmShape shape;
@@ -85,9 +92,11 @@ struct GemmJob {
   const float* unpacked = nullptr;
   int64_t unpacked_step = 0;
   int64_t taps, depth;  // K = taps * depth
+  bool half_a = false;  // whether A is bf16, not fp32: only where products are
   RowBox rows;
   const Epilogue* epilogue;
-  float* out;  // of position 0 of the output
+  void* out;  // of position 0 of the output
+  bool half_out = false;
   int64_t out_strides[kMaxRank];
   // Writes the addresses of `count` rows of A from the cursor's on to to[tap * count + row].
   void (*row_pointers)(const void* context, RowCursor cursor, int count, const float** to);

@@ -56,12 +56,13 @@ const float* matrix_of(const TensorView& b, int64_t index) {
 }
 
 struct RowsOfA {
-  const float* a;
+  const void* a;
+  int64_t element_bytes;
   const int64_t* strides;
 };
 void rows_of_a(const void* context, RowCursor cursor, int count, const float** to) {
   const auto& rows = *static_cast<const RowsOfA*>(context);
-  row_addresses(cursor, count, rows.a, rows.strides, to);
+  row_addresses(cursor, count, rows.a, rows.element_bytes, rows.strides, to);
 }
 
 // The rows of one job.
@@ -79,16 +80,19 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
   const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis);
   const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
-  const RowsOfA a = {args.inputs[0].as<const float>(), product.a_strides};
+  const DType a_type = args.inputs[0].dtype;
+  const RowsOfA a = {args.inputs[0].data, static_cast<int64_t>(size_of(a_type)), product.a_strides};
   parallel_sums(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
     GemmJob job = {.shape = shape,
                    .panels = panels,
                    .packed = reinterpret_cast<const float*>(packed),
                    .taps = 1,
                    .depth = product.depth,
+                   .half_a = a_type == DType::kBF16,
                    .rows = rows,
                    .epilogue = &epilogue,
-                   .out = y.as<float>(),
+                   .out = y.data,
+                   .half_out = y.dtype == DType::kBF16,
                    .out_strides = {},
                    .row_pointers = rows_of_a,
                    .context = &a};
@@ -114,7 +118,8 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
 Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
   PW_RETURN_IF_ERROR(reference_kernel(OpKind::kMatMul).validate(args));
   const TensorView &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
-  if (a.dtype != DType::kF32 || b.dtype != DType::kF32) {
+  const Storage storage = storage_of(shape);
+  if (!is_stored(a.dtype, storage) || b.dtype != DType::kF32) {
     return error(StatusCode::kUnsupported, "the kernel multiplies fp32 by fp32, not %s by %s", name_of(a.dtype),
                  name_of(b.dtype));
   }
@@ -132,7 +137,7 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
-  return validate_epilogue(args, *shape.tier, args.outputs[0].rank - 1);
+  return validate_epilogue(args, *shape.tier, args.outputs[0].rank - 1, storage);
 }
 
 size_t matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {

@@ -6,7 +6,7 @@
 namespace planwright::tier_amx {
 namespace {
 
-#include "tactics/kernels/fast/half_convert.inc"
+#include "tactics/kernels/fast/half_rows.inc"
 
 constexpr int kTileRows = 16;  // of a tile register, each 64 bytes long
 
@@ -79,6 +79,6 @@ void multiply(const HalfTile& tile) {
 
 }  // namespace
 
-const HalfTier half_tier = {2 * kTileRows, begin, end, multiply, convert};
+const HalfTier half_tier = {2 * kTileRows, kTileRows, begin, end, multiply, gather, finish, narrow, widen};
 
 }  // namespace planwright::tier_amx

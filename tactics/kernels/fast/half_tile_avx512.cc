@@ -9,7 +9,7 @@
 namespace planwright::tier_avx512vnni {
 namespace {
 
-#include "tactics/kernels/fast/half_convert.inc"
+#include "tactics/kernels/fast/half_rows.inc"
 
 constexpr int kMostRows = 12;  // 24 accumulators, two vectors of B and a pair of A in 32 registers
 
@@ -79,6 +79,6 @@ void nothing() {}
 
 }  // namespace
 
-const HalfTier half_tier = {kMostRows, nothing, nothing, multiply, convert};
+const HalfTier half_tier = {kMostRows, 1, nothing, nothing, multiply, gather, finish, narrow, widen};
 
 }  // namespace planwright::tier_avx512vnni

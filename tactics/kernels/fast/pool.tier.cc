@@ -1,5 +1,5 @@
-// Max and average pooling, fp32, channels-last, one or two spatial axes. A vector holds channels; each output pixel
-// folds the input pixels of its window, found once for all its channels.
+// Max and average pooling, fp32 (the maximum in bf16 too), channels-last, one or two spatial axes. A vector holds
+// channels; each output pixel folds the input pixels of its window, found once for all its channels.
 #include "tactics/kernels/fast/vector.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
@@ -46,11 +46,10 @@ Shape shape_of(const KernelArgs& args) {
   return s;
 }
 
-Status validate(const KernelArgs& args) {
+Status validate_strided(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(reference_kernel(OpKind::kPool).validate(args));
   const auto& params = args.params_as<PoolParams>();
   const TensorView &x = args.inputs[0], &y = args.outputs[0];
-  if (x.dtype != DType::kF32) return error(StatusCode::kUnsupported, "not fp32");
   if (params.kind == PoolKind::kLp) return error(StatusCode::kUnsupported, "neither max nor average");
   if (params.spatial > 2) return error(StatusCode::kUnsupported, "%d spatial axes", params.spatial);
   if (args.output_count > 1 && !args.outputs[1].absent) return error(StatusCode::kUnsupported, "indices are wanted");
@@ -61,6 +60,20 @@ Status validate(const KernelArgs& args) {
   if (params.kernel[0] > kMaxTaps || taps > kMaxTaps) {
     return error(StatusCode::kUnsupported, "%ld taps", static_cast<long>(taps));
   }
+  return kOkStatus;
+}
+
+Status validate(const KernelArgs& args) {
+  PW_RETURN_IF_ERROR(validate_strided(args));
+  if (args.inputs[0].dtype != DType::kF32) return error(StatusCode::kUnsupported, "not fp32");
+  return kOkStatus;
+}
+
+// A maximum needs no rounding.
+Status validate_half(const KernelArgs& args) {
+  PW_RETURN_IF_ERROR(validate_strided(args));
+  if (args.inputs[0].dtype != DType::kBF16) return error(StatusCode::kUnsupported, "not bf16");
+  if (args.params_as<PoolParams>().kind != PoolKind::kMax) return error(StatusCode::kUnsupported, "not the maximum");
   return kOkStatus;
 }
 
@@ -83,34 +96,58 @@ Span span_of(int64_t out, int64_t in, int kernel, int stride, int dilation, int6
   return span;
 }
 
+// `count` elements as floats, the other lanes 0; and back, of what bf16 holds. `count` in [1, kLanes].
+HWY_INLINE FloatVec load(const float* from, int count) {
+  return count == kLanes ? hn::LoadU(kF, from) : load_n(from, count);
+}
+HWY_INLINE void store(FloatVec value, float* to, int count) {
+  if (count == kLanes) return hn::StoreU(value, kF, to);
+  store_n(value, to, count);
+}
+
+constexpr hn::RebindToUnsigned<FloatTag> kBits{};
+constexpr hn::Rebind<uint16_t, FloatTag> kHalves{};
+
+HWY_INLINE FloatVec load(const uint16_t* from, int count) {
+  uint16_t some[kLanes] = {};
+  if (count < kLanes) {
+    for (int i = 0; i < count; ++i) some[i] = from[i];
+    from = some;
+  }
+  return hn::BitCast(kF, hn::ShiftLeft<16>(hn::PromoteTo(kBits, hn::LoadU(kHalves, from))));
+}
+HWY_INLINE void store(FloatVec value, uint16_t* to, int count) {
+  const auto upper = hn::ShiftRight<16>(hn::BitCast(kBits, value));
+  const auto halves = hn::DemoteTo(kHalves, hn::BitCast(hn::RebindToSigned<FloatTag>(), upper));
+  if (count == kLanes) return hn::StoreU(halves, kHalves, to);
+  uint16_t all[kLanes];
+  hn::StoreU(halves, kHalves, all);
+  for (int i = 0; i < count; ++i) to[i] = all[i];
+}
+
 // The maximum that keeps a NaN in either: x86's gives the second operand where either is NaN.
 HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a); }
 
 // The maximum over taps, or their sum times `scale`, of `kVectors` vectors of channels (of `valid` elements where it is
 // one and not whole).
-template <bool kMax, int kVectors>
-HWY_INLINE void fold(const float* const* taps, int count, int64_t c, int valid, FloatVec scale, float* y) {
+template <bool kMax, int kVectors, typename T>
+HWY_INLINE void fold(const T* const* taps, int count, int64_t c, int valid, FloatVec scale, T* y) {
   FloatVec result[kVectors];
   for (FloatVec& v : result) v = kMax ? hn::Set(kF, -__builtin_inff()) : hn::Zero(kF);
   for (int t = 0; t < count; ++t) {
     for (int v = 0; v < kVectors; ++v) {
-      const float* from = taps[t] + c + v * kLanes;
-      const FloatVec x = kVectors > 1 || valid == kLanes ? hn::LoadU(kF, from) : load_n(from, valid);
+      const FloatVec x = load(taps[t] + c + v * kLanes, kVectors > 1 ? kLanes : valid);
       result[v] = kMax ? max_nan(result[v], x) : hn::Add(result[v], x);
     }
   }
   for (int v = 0; v < kVectors; ++v) {
     if (!kMax) result[v] = hn::Mul(result[v], scale);
-    if (kVectors > 1 || valid == kLanes) {
-      hn::StoreU(result[v], kF, y + c + v * kLanes);
-    } else {
-      store_n(result[v], y + c, valid);
-    }
+    store(result[v], y + c + v * kLanes, kVectors > 1 ? kLanes : valid);
   }
 }
 
-template <bool kMax>
-void fold_pixel(const float* const* taps, int count, int64_t channels, float scale, float* y) {
+template <bool kMax, typename T>
+void fold_pixel(const T* const* taps, int count, int64_t channels, float scale, T* y) {
   constexpr int kVectors = 4;
   const FloatVec factor = hn::Set(kF, scale);
   int64_t c = 0;
@@ -122,14 +159,15 @@ void fold_pixel(const float* const* taps, int count, int64_t channels, float sca
   }
 }
 
+template <typename T>
 void pool_row(const KernelArgs& args, const Shape& s, int64_t n, int64_t oy) {
   const auto& params = args.params_as<PoolParams>();
-  const float* image = args.inputs[0].as<const float>() + n * s.x_n;
-  float* row = args.outputs[0].as<float>() + n * s.y_n + oy * s.y_h;
+  const T* image = args.inputs[0].as<const T>() + n * s.x_n;
+  T* row = args.outputs[0].as<T>() + n * s.y_n + oy * s.y_h;
   const Span down = span_of(oy, s.in_h, s.kernel_h, s.stride_h, s.dilation_h, s.pad_h, s.pad_h_end);
   for (int64_t ox = 0; ox < s.out_w; ++ox) {
     const Span along = span_of(ox, s.in_w, s.kernel_w, s.stride_w, s.dilation_w, s.pad_w, s.pad_w_end);
-    const float* taps[kMaxTaps];
+    const T* taps[kMaxTaps];
     int count = 0;
     for (int ky = down.first; ky < down.end; ++ky) {
       for (int kx = along.first; kx < along.end; ++kx) {
@@ -147,6 +185,7 @@ void pool_row(const KernelArgs& args, const Shape& s, int64_t n, int64_t oy) {
   }
 }
 
+template <typename T>
 Status run(const KernelArgs& args) {
   if (element_count(args.outputs[0]) == 0) return kOkStatus;
   const Shape s = shape_of(args);
@@ -155,20 +194,30 @@ Status run(const KernelArgs& args) {
   const int64_t group = kTaskElements / (cost + 1) + 1;
   parallel_for(*args.executor, (rows + group - 1) / group, [&](int64_t task, int) {
     for (int64_t row = task * group; row < (task + 1) * group && row < rows; ++row) {
-      pool_row(args, s, row / s.out_h, row % s.out_h);
+      pool_row<T>(args, s, row / s.out_h, row % s.out_h);
     }
   });
   return kOkStatus;
 }
 
-constexpr KernelDescriptor kKernels[] = {{
-    .name = "pool_f32_" PW_TIER_STRING,
-    .revision = 1,
-    .op = OpKind::kPool,
-    .isa = PW_TIER_ISA,
-    .validate = validate,
-    .run = run,
-}};
+constexpr KernelDescriptor kKernels[] = {
+    {
+        .name = "pool_f32_" PW_TIER_STRING,
+        .revision = 1,
+        .op = OpKind::kPool,
+        .isa = PW_TIER_ISA,
+        .validate = validate,
+        .run = run<float>,
+    },
+    {
+        .name = "pool_bf16_" PW_TIER_STRING,
+        .revision = 1,
+        .op = OpKind::kPool,
+        .isa = PW_TIER_ISA,
+        .validate = validate_half,
+        .run = run<uint16_t>,
+    },
+};
 
 }  // namespace
 }  // namespace planwright::PW_TIER_NAMESPACE

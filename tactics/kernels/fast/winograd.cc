@@ -267,10 +267,11 @@ class Winograd {
     box.dims[3] = columns_at(at);
     const int pixels = static_cast<int>(box.dims[2] * box.dims[3]);
     const RowCursor cursor(box, 0);
-    row_addresses(cursor, pixels, y.as<const float>(), out_strides_, pointers);
+    row_addresses(cursor, pixels, y.data, sizeof(float), out_strides_, pointers);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
-      if (operand.by_row) row_addresses(cursor, pixels, operand.data, operand.strides, pointers + (i + 1) * pixels);
+      if (!operand.by_row) continue;
+      row_addresses(cursor, pixels, operand.data, sizeof(float), operand.strides, pointers + (i + 1) * pixels);
     }
   }
 

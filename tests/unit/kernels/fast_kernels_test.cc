@@ -92,11 +92,11 @@ KernelCase depthwise_line(Rng& rng) {
   return c;
 }
 
-KernelCase pool(Rng& rng) {
+KernelCase pool_of(Rng& rng, PoolKind kind) {
   const Dims x = image(rng, 70);
   const Window down = window(rng, x[2], 4), along = window(rng, x[3], 4);
   PoolParams params;
-  params.kind = coin(rng) ? PoolKind::kMax : PoolKind::kAverage;
+  params.kind = kind;
   params.count_include_pad = coin(rng);
   params.kernel[0] = down.kernel;
   params.kernel[1] = along.kernel;
@@ -108,6 +108,17 @@ KernelCase pool(Rng& rng) {
   KernelCase c = KernelCase::of(OpKind::kPool, {TestTensor::random(rng, DType::kF32, x, image_strides(rng, x))},
                                 {TestTensor(DType::kF32, y, image_strides(rng, y))});
   c.with(params).with_scalars({down.begin, along.begin, down.end, along.end});
+  return c;
+}
+
+KernelCase pool(Rng& rng) { return pool_of(rng, coin(rng) ? PoolKind::kMax : PoolKind::kAverage); }
+
+KernelCase half_pool(Rng& rng) {
+  KernelCase c = pool_of(rng, PoolKind::kMax);
+  for (TestTensor* tensor : {&c.inputs[0], &c.outputs[0]}) {
+    const TensorView& view = tensor->view();
+    *tensor = TestTensor::random(rng, DType::kBF16, tensor->dims(), Dims(view.strides, view.strides + view.rank));
+  }
   return c;
 }
 
@@ -299,6 +310,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Generator{"Depthwise", OpKind::kConv, depthwise, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
+                      Generator{"HalfPool", OpKind::kPool, half_pool, {0, 0, 0}, {"pool_bf16"}},
                       Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
                       Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
                       Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},

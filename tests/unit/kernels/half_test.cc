@@ -25,6 +25,30 @@ KernelCase rounded(KernelCase c) {
   return c;
 }
 
+TestTensor as_half(const TestTensor& tensor) {
+  const TensorView& view = tensor.view();
+  TestTensor half(DType::kBF16, tensor.dims(), Dims(view.strides, view.strides + view.rank));
+  half.set_elements(tensor.elements());
+  return half;
+}
+
+// Bits 0 to 2 of `which`: input, output and operands of the output's shape lie in memory as bf16.
+KernelCase stored(KernelCase c, int which) {
+  if ((which & 1) != 0) c.inputs[0] = as_half(c.inputs[0]);
+  if ((which & 2) != 0) c.outputs[0] = as_half(c.outputs[0]);
+  for (size_t i = 2; i < c.inputs.size(); ++i) {
+    if ((which & 4) != 0 && c.inputs[i].dims() == c.outputs[0].dims()) c.inputs[i] = as_half(c.inputs[i]);
+  }
+  return c;
+}
+
+// A sum of another order may be rounded to the next bf16.
+Tolerance tolerance_of(const KernelCase& c) {
+  Tolerance tolerance = kContractionTolerance;
+  if (c.outputs[0].view().dtype == DType::kBF16) tolerance.relative = 0x1p-7;
+  return tolerance;
+}
+
 KernelCase product(Rng& rng, int64_t m, int64_t k, int64_t n) {
   return rounded(KernelCase::of(
       OpKind::kMatMul, {TestTensor::random(rng, DType::kF32, {m, k}), TestTensor::random(rng, DType::kF32, {k, n})},
@@ -43,13 +67,14 @@ TEST(HalfTest, RandomConvolutions) {
   Rng rng(1);
   const auto& epilogues = named_epilogues();
   for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 240; ++i) {
       KernelCase c = rounded(conv_case(rng, random_conv_shape(rng)));
       add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+      c = stored(c, i / static_cast<int>(epilogues.size()) % 8);
       const TacticParams tactic = {
           {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
       if (!validate_case(*kernel, c, tactic).ok()) continue;  // depthwise, or too many channels for a first layer
-      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+      expect_like_reference(*kernel, c, tolerance_of(c), tactic, 1 + i % 2);
     }
   }
 }
@@ -58,10 +83,11 @@ TEST(HalfTest, RandomTransposedConvolutions) {
   Rng rng(7);
   const auto& epilogues = named_epilogues();
   for (const KernelDescriptor* kernel : half_kernels(OpKind::kConvTranspose)) {
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 240; ++i) {
       KernelCase c = rounded(transpose_case(rng, random_conv_shape(rng), random_int(rng, 0, 2)));
       add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
-      expect_like_reference(*kernel, c, kContractionTolerance, {{static_cast<int32_t>(i % 4)}}, 1 + i % 2);
+      c = stored(c, i / static_cast<int>(epilogues.size()) % 8);
+      expect_like_reference(*kernel, c, tolerance_of(c), {{static_cast<int32_t>(i % 4)}}, 1 + i % 2);
     }
   }
 }
@@ -79,7 +105,8 @@ TEST(HalfTest, FirstLayers) {
       c.inputs[0] = TestTensor::random(rng, DType::kF32, c.inputs[0].dims());
       c = rounded(c);
       add_epilogue(rng, named_epilogues()[4], 1, &c);
-      expect_like_reference(*kernel, c, kContractionTolerance, {}, 1 + i % 2);
+      c = stored(c, i % 2 * 2);
+      expect_like_reference(*kernel, c, tolerance_of(c), {}, 1 + i % 2);
     }
   }
 }
@@ -93,6 +120,20 @@ TEST(HalfTest, EveryTail) {
       expect_like_reference(*kernel, product(rng, 1 + n % 7, n, 20), kContractionTolerance);
       expect_like_reference(*kernel, product(rng, 5, 33, n), kContractionTolerance);
       expect_like_reference(*kernel, product(rng, n, 40, 33), kContractionTolerance);
+    }
+  }
+}
+
+// Rows that tiles read where they lie, of whole steps of K, and some that they cannot.
+TEST(HalfTest, EveryTailOfHalves) {
+  Rng rng(8);
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kMatMul)) {
+    for (int64_t m = 1; m <= 100; ++m) {
+      SCOPED_TRACE(m);
+      for (const int64_t k : {31, 32, 64}) {
+        const KernelCase c = stored(product(rng, m, k, 1 + m % 40), m % 2 == 0 ? 1 : 3);
+        expect_like_reference(*kernel, c, tolerance_of(c));
+      }
     }
   }
 }
