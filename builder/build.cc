@@ -10,6 +10,7 @@
 #include "builder/choose_tactics.h"
 #include "builder/emit.h"
 #include "builder/passes/passes.h"
+#include "builder/precision.h"
 #include "builder/storage.h"
 #include "planfmt/header.h"
 #include "planfmt/lifetimes.h"
@@ -128,6 +129,7 @@ BuildResult build(Graph graph, const BuildOptions& options) {
   collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;
+  result.contractions = static_cast<int>(contractions_of(graph).size());
   std::vector<Box> boxes;
   for (const Profile& profile : options.profiles) check_sizes(graph, boxes.emplace_back(graph, profile));
   const std::vector<std::vector<PlannedStep>> programs = choose_tactics(graph, boxes, options, &result.search);

@@ -16,6 +16,8 @@ namespace planwright::builder {
 struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
+  // With leave for bf16: how many of the contractions (those outside bodies, in order of execution) stay in fp32.
+  int exact_contractions = 0;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
   // Before tactics are timed, with the names of all profiles' layers; may be empty, may throw to stop the build.
   std::function<void(const std::vector<std::string>& layers)> begin_search;
@@ -34,7 +36,8 @@ struct BuildResult {
   planfmt::PlanModel plan;
   std::vector<ProgramStats> programs;  // one per profile
   tactics::SearchStats search;
-  int onnx_nodes = 0;  // the user's nodes that the steps do the work of
+  int onnx_nodes = 0;    // the user's nodes that the steps do the work of
+  int contractions = 0;  // outside bodies
 };
 
 // Throws Error; std::logic_error only for a fault of Planwright itself.

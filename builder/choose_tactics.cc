@@ -20,8 +20,18 @@ using ir::Graph;
 using ir::NodeId;
 using Programs = std::vector<std::vector<PlannedStep>>;
 
-void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<PlannedStep>* steps) {
-  const std::set<NodeId> precise = nodes_before_logarithms(graph);
+// The first `exact` of a graph's contractions (of a body's all, if any) and those that a logarithm follows.
+std::set<NodeId> exact_nodes(const Graph& graph, bool is_body, int exact) {
+  std::set<NodeId> nodes = nodes_before_logarithms(graph);
+  const std::vector<NodeId> contractions = contractions_of(graph);
+  const size_t count = is_body && exact > 0 ? contractions.size() : static_cast<size_t>(exact);
+  nodes.insert(contractions.begin(),
+               contractions.begin() + static_cast<ptrdiff_t>(std::min(count, contractions.size())));
+  return nodes;
+}
+
+void plan_steps(const Graph& graph, bool is_body, int exact, const Box& box, std::vector<PlannedStep>* steps) {
+  const std::set<NodeId> precise = exact_nodes(graph, is_body, exact);
   for (const NodeId id : steps_of(graph)) {
     const ir::Node& node = graph.node(id);
     PlannedStep& step = steps->emplace_back();
@@ -29,7 +39,7 @@ void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<Pl
     step.is_body = is_body;
     if (is_control(node.kind)) {
       step.choice.candidate.kernel = &control_descriptor(node.kind);
-      for (const auto& body : node.bodies) plan_steps(*body, true, box, steps);
+      for (const auto& body : node.bodies) plan_steps(*body, true, exact, box, steps);
       continue;
     }
     step.opt = make_spec(graph, node, box.opt());
@@ -39,9 +49,9 @@ void plan_steps(const Graph& graph, bool is_body, const Box& box, std::vector<Pl
   }
 }
 
-Programs plan_programs(const Graph& graph, const std::vector<Box>& boxes) {
+Programs plan_programs(const Graph& graph, int exact, const std::vector<Box>& boxes) {
   Programs programs;
-  for (const Box& box : boxes) plan_steps(graph, false, box, &programs.emplace_back());
+  for (const Box& box : boxes) plan_steps(graph, false, exact, box, &programs.emplace_back());
   return programs;
 }
 
@@ -142,7 +152,7 @@ bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const st
   HalfStorage halves(graph, multiplying);
   if (halves.empty()) return false;
   halves.apply();
-  Programs changed = plan_programs(graph, boxes);
+  Programs changed = plan_programs(graph, options.exact_contractions, boxes);
   for (size_t program = 0; program < changed.size(); ++program) {
     for (size_t i = 0; i < changed[program].size(); ++i) {
       PlannedStep& step = changed[program][i];
@@ -167,7 +177,7 @@ bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const st
 Programs choose_tactics(Graph& graph, const std::vector<Box>& boxes, const BuildOptions& options,
                         tactics::SearchStats* stats) {
   using Clock = std::chrono::steady_clock;
-  Programs programs = plan_programs(graph, boxes);
+  Programs programs = plan_programs(graph, options.exact_contractions, boxes);
   if (options.begin_search) {
     std::vector<std::string> layers;
     for (const std::vector<PlannedStep>& steps : programs) {

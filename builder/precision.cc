@@ -17,6 +17,14 @@ bool takes_logarithm(const ir::Node& node) {
 
 }  // namespace
 
+std::vector<ir::NodeId> contractions_of(const ir::Graph& graph) {
+  std::vector<ir::NodeId> list;
+  for (const ir::NodeId id : graph.order()) {
+    if (is_contraction(graph.node(id))) list.push_back(id);
+  }
+  return list;
+}
+
 std::set<ir::NodeId> nodes_before_logarithms(const ir::Graph& graph) {
   std::set<ir::NodeId> found, seen;
   std::vector<ir::NodeId> open;

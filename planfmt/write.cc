@@ -77,7 +77,9 @@ FileHeader make_header(const Sections& sections, const flatbuffers::DetachedBuff
   return header;
 }
 
-Status write_sections(const PlanModel& model, AtomicFile& file) {
+using Sink = std::function<Status(const void* data, size_t size)>;
+
+Status write_sections(const PlanModel& model, const Sink& write) {
   uint64_t weights_bytes = 0;
   const std::vector<BlobPlace> places = place_blobs(model.weights, &weights_bytes);
   const flatbuffers::DetachedBuffer plan = encode_plan(model, places);
@@ -95,13 +97,13 @@ Status write_sections(const PlanModel& model, AtomicFile& file) {
   const Sections sections = Sections::of(plan.size(), weights_bytes);
   const FileHeader header = make_header(sections, plan, weights_bytes, chunks);
 
-  PW_RETURN_IF_ERROR(file.write(&header, sizeof header));
-  PW_RETURN_IF_ERROR(file.write(plan.data(), plan.size()));
-  PW_RETURN_IF_ERROR(file.write(kZeros, sections.chunks_offset - sections.plan_offset - plan.size()));
+  PW_RETURN_IF_ERROR(write(&header, sizeof header));
+  PW_RETURN_IF_ERROR(write(plan.data(), plan.size()));
+  PW_RETURN_IF_ERROR(write(kZeros, sections.chunks_offset - sections.plan_offset - plan.size()));
   const size_t chunks_bytes = chunks.size() * sizeof(uint64_t);
-  PW_RETURN_IF_ERROR(file.write(chunks.data(), chunks_bytes));
-  PW_RETURN_IF_ERROR(file.write(kZeros, sections.weights_offset - sections.chunks_offset - chunks_bytes));
-  return for_each_piece(model.weights, places, [&](const void* data, size_t size) { return file.write(data, size); });
+  PW_RETURN_IF_ERROR(write(chunks.data(), chunks_bytes));
+  PW_RETURN_IF_ERROR(write(kZeros, sections.weights_offset - sections.chunks_offset - chunks_bytes));
+  return for_each_piece(model.weights, places, write);
 }
 
 }  // namespace
@@ -116,11 +118,25 @@ Status write_engine(const PlanModel& plan, const std::string& path, const Engine
   try {
     AtomicFile file;
     PW_RETURN_IF_ERROR(file.create(path));
-    PW_RETURN_IF_ERROR(write_sections(plan, file));
+    const Sink write = [&](const void* data, size_t size) { return file.write(data, size); };
+    PW_RETURN_IF_ERROR(write_sections(plan, write));
     if (check) PW_RETURN_IF_ERROR(check(file.temporary()));
     return file.commit();
   } catch (const std::bad_alloc&) {
     return error(StatusCode::kResource, "%s: no memory left to lay out the engine", path.c_str());
+  }
+}
+
+Status engine_bytes(const PlanModel& plan, std::vector<std::byte>* bytes) {
+  bytes->clear();
+  try {
+    return write_sections(plan, [&](const void* data, size_t size) {
+      const auto* first = static_cast<const std::byte*>(data);
+      bytes->insert(bytes->end(), first, first + size);
+      return kOkStatus;
+    });
+  } catch (const std::bad_alloc&) {
+    return error(StatusCode::kResource, "no memory left to lay out the engine");
   }
 }
 

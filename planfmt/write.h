@@ -2,8 +2,10 @@
 #ifndef PLANWRIGHT_PLANFMT_WRITE_H_
 #define PLANWRIGHT_PLANFMT_WRITE_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "planfmt/plan_model.h"
 #include "schemas/types/status.h"
@@ -21,6 +23,9 @@ Status check_writable(const std::string& path);
 // replaces a good one.
 using EngineCheck = std::function<Status(const std::string& temporary)>;
 Status write_engine(const PlanModel& plan, const std::string& path, const EngineCheck& check = nullptr);
+
+// The bytes that such a file has, for an engine that is opened from memory. Errors: kResource.
+Status engine_bytes(const PlanModel& plan, std::vector<std::byte>* bytes);
 
 }  // namespace planwright::planfmt
 

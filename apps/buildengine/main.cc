@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "apps/buildengine/accuracy.h"
 #include "apps/buildengine/explain.h"
 #include "apps/buildengine/layer_info.h"
 #include "apps/buildengine/options.h"
@@ -204,7 +205,15 @@ int run_main(int argc, char** argv) {
                            options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
   ir::Graph graph = builder::import_model(model, build_options.profiles);
   for (const std::string& text : graph.warnings) progress.warn(text);
-  const builder::BuildResult built = builder::build(std::move(graph), build_options);
+  builder::BuildResult built = builder::build(std::move(graph), build_options);
+  if (multiplies_in_bf16(built.plan) && options.max_drop < 1) {
+    built = keep_accuracy({.import = [&] { return builder::import_model(model, build_options.profiles); },
+                           .options = build_options,
+                           .max_drop = options.max_drop,
+                           .say = [&](const std::string& text) { progress.say(text); },
+                           .warn = [&](const std::string& text) { progress.warn(text); }},
+                          std::move(built));
+  }
   warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();

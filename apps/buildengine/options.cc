@@ -46,7 +46,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--calibrator", "it belongs to --int8, which is not built yet"},
     {"--calib", "it belongs to --int8, which is not built yet"},
     {"--evalData", "it belongs to --int8, which is not built yet"},
-    {"--maxDrop", "it belongs to --int8, which is not built yet"},
     {"--weightOnly", "weights are stored in fp32 so far"},
     {"--layerPrecisions", "engines compute in fp32 so far"},
     {"--layerOutputTypes", "engines compute in fp32 so far"},
@@ -170,6 +169,18 @@ double parse_seconds(const std::string& text, const std::string& flag) {
   return number * unit;
 }
 
+// 0.1% or 0.001
+double parse_share(const std::string& text, const std::string& flag) {
+  double number = 0;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string suffix(stop, text.data() + text.size());
+  if (suffix == "%") number /= 100;
+  if (failure != std::errc() || !(suffix.empty() || suffix == "%") || !(number >= 0 && number <= 1)) {
+    throw UsageError(fmt::format("{}: '{}' is no share; write 0.1% or 0.001, at most 100%", flag, text));
+  }
+  return number;
+}
+
 void parse_pools(const std::string& text, EngineOptions& options) {
   for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
     if (pool == "workspace") {
@@ -187,7 +198,7 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
-  std::string isa = "native", pools, budget;
+  std::string isa = "native", pools, budget, max_drop;
   CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
   app.set_version_flag("--version", std::string("buildengine ") + pw_version());
   app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
@@ -225,6 +236,8 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "refused or dropped, which was chosen; not why layers were fused or were not")
           ->expected(0, 1);
   app.add_flag("--bf16", options.search.bf16, "let layers multiply in bf16 where that is faster");
+  app.add_option("--maxDrop", max_drop,
+                 "with --bf16: how far outputs may be from fp32's, of 1 - cosine on random inputs (0.1%); 100%: any");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");
@@ -241,6 +254,10 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   options.search.excluded_sources = parse_sources(sources);
   if (!pools.empty()) parse_pools(pools, options);
   if (!budget.empty()) options.search.budget_seconds = parse_seconds(budget, "--budget");
+  if (!max_drop.empty()) {
+    if (!options.search.bf16) throw UsageError("--maxDrop belongs to --bf16: without it engines compute in fp32");
+    options.max_drop = parse_share(max_drop, "--maxDrop");
+  }
   options.search.explain = explain->count() > 0;
   if (options.dry_run) options.search.optimization_level = 0;
   if (options.save_engine.empty() && !options.check && !options.dry_run) {

@@ -18,6 +18,7 @@ struct EngineOptions {
   std::vector<ShapeFlags> profiles;  // at least one
   bool has_shapes = false;           // any shape flag was given
   tactics::SearchOptions search;
+  double max_drop = 1e-3;  // with bf16: of 1 - cosine to fp32; 1: any
   uint64_t arena_limit = UINT64_MAX;
   std::string export_layer_info;
   std::string explain;  // what the names of the layers explained contain; search.explain says whether any are

@@ -104,6 +104,7 @@ const std::vector<std::string> kBuildengineFlags = {"--onnx",
                                                     "--exportLayerInfo",
                                                     "--timingCacheFile",
                                                     "--budget",
+                                                    "--maxDrop",
                                                     "--maxTactics",
                                                     "--explain"};
 

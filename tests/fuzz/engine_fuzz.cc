@@ -3,6 +3,7 @@
 //
 //   cmake --preset fuzz && cmake --build build/fuzz --target engine_fuzz write_engine_seeds
 //   build/fuzz/bin/write_engine_seeds corpus && build/fuzz/bin/engine_fuzz -max_total_time=3600 corpus
+#include <pthread.h>
 #include <setjmp.h>
 #include <sys/time.h>
 
@@ -43,9 +44,20 @@ std::vector<char> engine_around(const uint8_t* plan, size_t plan_bytes, uint64_t
 // An engine may describe very long work: what a run has not done in a tenth of a second of CPU time is left undone.
 // Nothing is lost with the run's stack, as runs allocate nothing.
 sigjmp_buf out_of_the_run;
+pthread_t running;
+
+// The timer is the process's: its signal may come to a thread of the fuzzer's own.
+void leave_the_run(int signal) {
+  if (!pthread_equal(pthread_self(), running)) {
+    pthread_kill(running, signal);
+    return;
+  }
+  siglongjmp(out_of_the_run, 1);
+}
 
 bool run_briefly(pw_context* context) {
-  std::signal(SIGVTALRM, [](int) { siglongjmp(out_of_the_run, 1); });
+  running = pthread_self();
+  std::signal(SIGVTALRM, leave_the_run);
   if (sigsetjmp(out_of_the_run, 1) != 0) return false;
   const itimerval brief{{0, 0}, {0, 100'000}}, never{};
   setitimer(ITIMER_VIRTUAL, &brief, nullptr);

@@ -48,6 +48,13 @@ class Engine {
     engine_.reset(engine);
   }
 
+  // From bytes in memory, as pw_engine_open_memory.
+  Engine(const void* data, size_t bytes, const pw_open_options* options = nullptr) {
+    pw_engine* engine = nullptr;
+    require(pw_engine_open_memory(data, bytes, options, &engine));
+    engine_.reset(engine);
+  }
+
   pw_engine* get() const { return engine_.get(); }
 
   // Inputs first, each group in the model's order. Names live as long as the engine.

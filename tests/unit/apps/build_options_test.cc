@@ -77,6 +77,18 @@ TEST(BuildOptions, LeaveToMultiplyInBf16) {
   EXPECT_TRUE(parse({"--bf16"}).search.bf16);
 }
 
+TEST(BuildOptions, ADropIsAShareAndBelongsToBf16) {
+  EXPECT_EQ(parse({"--bf16"}).max_drop, 1e-3);
+  EXPECT_EQ(parse({"--bf16", "--maxDrop=0.5%"}).max_drop, 0.005);
+  EXPECT_EQ(parse({"--bf16", "--maxDrop=0.25"}).max_drop, 0.25);
+  EXPECT_EQ(parse({"--bf16", "--maxDrop=100%"}).max_drop, 1);
+  EXPECT_THAT(refusal({"--maxDrop=1%"}), HasSubstr("--maxDrop belongs to --bf16"));
+  for (const char* text : {"-1%", "101%", "2", "nan", "much", "1%%", "%"}) {
+    EXPECT_THAT(refusal({"--bf16", std::string("--maxDrop=") + text}),
+                HasSubstr(std::string("--maxDrop: '") + text + "' is no share"));
+  }
+}
+
 TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
   EXPECT_EQ(parse({"--isa=baseline"}).search.isa, Isa::kBaseline);
   EXPECT_THAT(refusal({"--isa=sse9"}), HasSubstr("none of native"));
@@ -99,7 +111,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--calibrator=entropy",
                            "--calib=x",
                            "--evalData=x",
-                           "--maxDrop=1%",
                            "--weightOnly=int8",
                            "--layerPrecisions=x:fp16",
                            "--layerOutputTypes=x:fp16",

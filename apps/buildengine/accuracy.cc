@@ -1,0 +1,180 @@
+#include "apps/buildengine/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <planwright/planwright.hpp>
+#include <utility>
+#include <vector>
+
+#include "apps/common/compare.h"
+#include "apps/common/inference.h"
+#include "planfmt/write.h"
+#include "schemas/types/error.h"
+#include "tactics/kernels/registry.h"
+
+namespace planwright::apps {
+namespace {
+
+// An engine in memory, without its file.
+class LooseEngine {
+ public:
+  explicit LooseEngine(const planfmt::PlanModel& plan) {
+    throw_if_error(planfmt::engine_bytes(plan, &bytes_), "accuracy: ");
+    pw_open_options options{};
+    options.struct_size = sizeof options;
+    options.source = PW_SOURCE_READ;  // the vector is not aligned as mapped weights must be
+    options.trusted = 1;
+    engine_ = std::make_unique<pw::Engine>(bytes_.data(), bytes_.size(), &options);
+    bytes_ = {};
+  }
+  const pw::Engine& operator*() const { return *engine_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<pw::Engine> engine_;
+};
+
+// Floats in [-2, 2): what networks are given mostly has a deviation of 1, and random inputs have 0.58.
+void widen(Tensors& inputs) {
+  for (auto& [name, tensor] : inputs) {
+    if (tensor.dtype != DType::kF32) continue;
+    for (size_t at = 0; at < tensor.data.size(); at += sizeof(float)) {
+      float value;
+      std::memcpy(&value, &tensor.data[at], sizeof value);
+      value *= 2;
+      std::memcpy(&tensor.data[at], &value, sizeof value);
+    }
+  }
+}
+
+// Each profile's outputs, of random inputs at its opt.
+std::vector<Tensors> run_profiles(const planfmt::PlanModel& plan) {
+  const LooseEngine engine(plan);
+  std::vector<Tensors> outputs;
+  for (size_t profile = 0; profile < plan.programs.size(); ++profile) {
+    RunShapes wanted;
+    wanted.profile = static_cast<int>(profile);
+    const RunShapes shapes = complete_shapes(*engine, wanted);
+    Tensors inputs = random_inputs(*engine, shapes);
+    widen(inputs);
+    InferenceOptions options;
+    options.profile = shapes.profile;
+    BoundContext context(*engine, context_options(options), inputs);
+    context.run();
+    outputs.push_back(context.outputs());
+  }
+  return outputs;
+}
+
+struct Drop {
+  double value = 0;  // of 1 - cosine
+  std::string output;
+};
+
+// Of the output that is furthest off. Indices, and what data gave other dims, say nothing.
+Drop worst_drop(const std::vector<Tensors>& got, const std::vector<Tensors>& want) {
+  Drop worst;
+  for (size_t profile = 0; profile < want.size(); ++profile) {
+    for (const auto& [name, exact] : want[profile]) {
+      const auto found = got[profile].find(name);
+      if (!is_float(exact.dtype) || found == got[profile].end() || found->second.dims != exact.dims) continue;
+      // NaN is no number of bf16's making, unless fp32 has none.
+      if (std::isnan(distance(exact, exact).cosine)) continue;
+      const double cosine = distance(found->second, exact).cosine;
+      const double drop = std::isnan(cosine) ? 1 : 1 - cosine;
+      if (worst.output.empty() || drop > worst.value) worst = {drop, name};
+    }
+  }
+  return worst;
+}
+
+class Keeper {
+ public:
+  explicit Keeper(const AccuracyRequest& request) : request_(request) {
+    builder::BuildOptions exact = untimed();
+    exact.search.bf16 = false;
+    want_ = run_profiles(builder::build(request_.import(), exact).plan);
+  }
+
+  Drop drop_of(const planfmt::PlanModel& plan) const { return worst_drop(run_profiles(plan), want_); }
+
+  // How many of the first `count` contractions have to stay exact: found by halving, to within an eighth of them, in
+  // engines whose every contraction that can multiplies in bf16.
+  int exact_contractions(int count) const {
+    int too_few = 0, enough = count;
+    while (enough - too_few > std::max(1, count / 8)) {
+      builder::BuildOptions options = untimed();
+      options.exact_contractions = (too_few + enough) / 2;
+      const bool is_enough = drop_of(builder::build(request_.import(), options).plan).value <= request_.max_drop;
+      (is_enough ? enough : too_few) = options.exact_contractions;
+    }
+    return enough;
+  }
+
+ private:
+  // A build of first candidates: which they are matters little to what they compute.
+  builder::BuildOptions untimed() const {
+    builder::BuildOptions options = request_.options;
+    options.search.optimization_level = 0;
+    options.search.explain = false;
+    options.search.warn = nullptr;
+    options.search.progress = nullptr;
+    options.begin_search = nullptr;
+    return options;
+  }
+
+  const AccuracyRequest& request_;
+  std::vector<Tensors> want_;
+};
+
+builder::BuildResult rebuild(const AccuracyRequest& request, int exact_contractions, int contractions) {
+  builder::BuildOptions options = request.options;
+  options.exact_contractions = exact_contractions;
+  options.search.bf16 = exact_contractions < contractions;
+  return builder::build(request.import(), options);
+}
+
+}  // namespace
+
+bool multiplies_in_bf16(const planfmt::PlanModel& plan) {
+  return std::any_of(plan.kernels.begin(), plan.kernels.end(), [](const planfmt::KernelModel& used) {
+    const KernelDescriptor* kernel = find_kernel(used.name.c_str());
+    return kernel != nullptr && kernel->precision == Precision::kBf16;
+  });
+}
+
+builder::BuildResult keep_accuracy(const AccuracyRequest& request, builder::BuildResult built) try {
+  const Keeper keeper(request);
+  const Drop first = keeper.drop_of(built.plan);
+  const auto words = [](const Drop& drop) {
+    return fmt::format("1 - cosine of {} is {:.2g}", drop.output, drop.value);
+  };
+  if (first.output.empty()) return built;
+  if (first.value <= request.max_drop) {
+    request.say(fmt::format("bf16 against fp32, on random inputs: {}", words(first)));
+    return built;
+  }
+  const int count = built.contractions;
+  int exact = keeper.exact_contractions(count);
+  builder::BuildResult mended = rebuild(request, exact, count);
+  Drop drop = keeper.drop_of(mended.plan);
+  if (exact < count && drop.value > request.max_drop) {
+    exact = count;
+    mended = rebuild(request, exact, count);
+    drop = keeper.drop_of(mended.plan);
+  }
+  request.warn(fmt::format(
+      "in bf16 {}, on random inputs, and --maxDrop allows {:g}: {} of {} contractions stay in fp32, "
+      "which leaves {:.2g}",
+      words(first), request.max_drop, exact == count ? "all" : fmt::format("the first {}", exact), count, drop.value));
+  return mended;
+} catch (const pw::Failure& failure) {
+  request.warn(fmt::format("how far bf16 is from fp32 is not known, for random inputs do not run: {}", failure.what()));
+  return built;
+}
+
+}  // namespace planwright::apps

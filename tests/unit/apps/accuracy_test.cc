@@ -1,0 +1,73 @@
+// Builds in bf16 that are compared with fp32.
+#include "apps/buildengine/accuracy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tactics/kernels/cpu.h"
+#include "tests/support/built_engine.h"
+
+namespace planwright::apps {
+namespace {
+
+using planwright::testing::GraphBuilder;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class KeepAccuracyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (detect_isa() < Isa::kAvx512Vnni) GTEST_SKIP() << "this CPU does not multiply in bf16";
+  }
+
+  // Four products, whose result is put through exp(gain * x).
+  static GraphBuilder network(double gain) {
+    GraphBuilder b;
+    ir::ValueId x = b.input("x", {32, 64});
+    for (const std::string name : {"a", "b", "c", "d"}) {
+      const ir::ValueId product = b.matmul(name, x, b.weights("w" + name, {64, 64}));
+      x = b.scalar(PwOp::kMul, name + "_scaled", product, 0.2);
+    }
+    b.output(b.unary(PwOp::kExp, "y", b.scalar(PwOp::kMul, "gained", x, gain)));
+    return b;
+  }
+
+  builder::BuildResult keep(double gain, double max_drop) {
+    AccuracyRequest request;
+    request.import = [gain] { return std::move(network(gain).graph); };
+    const ir::Graph graph = request.import();
+    request.options = planwright::testing::untimed_options(graph);
+    request.options.search.bf16 = true;
+    request.max_drop = max_drop;
+    request.say = [&](const std::string& text) { said_ += text; };
+    request.warn = [&](const std::string& text) { warned_ += text; };
+    builder::BuildResult built = builder::build(request.import(), request.options);
+    EXPECT_TRUE(multiplies_in_bf16(built.plan));
+    EXPECT_EQ(built.contractions, 4);
+    return keep_accuracy(request, std::move(built));
+  }
+
+  std::string said_, warned_;
+};
+
+TEST_F(KeepAccuracyTest, WhatIsCloseIsKept) {
+  EXPECT_TRUE(multiplies_in_bf16(keep(0.1, 1e-3).plan));
+  EXPECT_THAT(said_, HasSubstr("1 - cosine of y is "));
+  EXPECT_THAT(warned_, IsEmpty());
+}
+
+// The last product alone is close enough, or more than it is.
+TEST_F(KeepAccuracyTest, FirstProductsStayInFp32) {
+  EXPECT_TRUE(multiplies_in_bf16(keep(8, 4e-6).plan));
+  EXPECT_THAT(said_, IsEmpty());
+  EXPECT_THAT(warned_, HasSubstr("contractions stay in fp32"));
+  EXPECT_THAT(warned_, HasSubstr("the first "));
+}
+
+TEST_F(KeepAccuracyTest, AllOfThemIfNeedBe) {
+  EXPECT_FALSE(multiplies_in_bf16(keep(8, 0).plan));
+  EXPECT_THAT(warned_, HasSubstr("all of 4 contractions stay in fp32, which leaves "));
+}
+
+}  // namespace
+}  // namespace planwright::apps
