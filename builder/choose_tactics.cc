@@ -12,6 +12,7 @@
 #include "builder/storage.h"
 #include "tactics/kernels/control.h"
 #include "tactics/kernels/registry.h"
+#include "tactics/work.h"
 
 namespace planwright::builder {
 namespace {
@@ -57,7 +58,7 @@ Programs plan_programs(const Graph& graph, int exact, const std::vector<Box>& bo
 
 // Chooses for the steps that have no tactic yet. One search for all profiles: what several do alike is timed once, and
 // a budget goes where most of the work is.
-void search(const BuildOptions& options, double budget_seconds, Programs* programs, tactics::SearchStats* stats) {
+void search(const tactics::SearchOptions& rules, Programs* programs, tactics::SearchStats* stats) {
   std::vector<tactics::StepSpec> specs;
   std::vector<std::vector<const tactics::StepSpec*>> corners;
   std::vector<PlannedStep*> undecided;
@@ -72,8 +73,6 @@ void search(const BuildOptions& options, double budget_seconds, Programs* progra
       for (const tactics::StepSpec& corner : step.corners) list.push_back(&corner);
     }
   }
-  tactics::SearchOptions rules = options.search;
-  rules.budget_seconds = budget_seconds;
   const std::vector<tactics::Choice> choices = select_tactics(specs, corners, rules, stats);
   for (size_t i = 0; i < choices.size(); ++i) undecided[i]->choice = choices[i];
   for (size_t i = 0; i < stats->explanations.size(); ++i) stats->explanations[i].profile = profiles[i];
@@ -145,14 +144,21 @@ void add_stats(tactics::SearchStats second, bool is_kept, tactics::SearchStats* 
   }
 }
 
+double working_set_of(const Programs& programs) {
+  std::vector<tactics::StepSpec> specs;
+  for (const std::vector<PlannedStep>& steps : programs) {
+    for (const PlannedStep& step : steps) specs.push_back(step.opt);
+  }
+  return tactics::working_set_of(specs);
+}
+
 // Lets the contractions `multiplying` exchange bf16. Returns whether that is faster, and undoes it where not.
-bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const std::vector<Box>& boxes,
-                     const BuildOptions& options, double budget_seconds, Programs* programs,
-                     tactics::SearchStats* stats) {
+bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const std::vector<Box>& boxes, int exact,
+                     const tactics::SearchOptions& rules, Programs* programs, tactics::SearchStats* stats) {
   HalfStorage halves(graph, multiplying);
   if (halves.empty()) return false;
   halves.apply();
-  Programs changed = plan_programs(graph, options.exact_contractions, boxes);
+  Programs changed = plan_programs(graph, exact, boxes);
   for (size_t program = 0; program < changed.size(); ++program) {
     for (size_t i = 0; i < changed[program].size(); ++i) {
       PlannedStep& step = changed[program][i];
@@ -161,7 +167,7 @@ bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const st
     }
   }
   tactics::SearchStats second;
-  search(options, budget_seconds, &changed, &second);
+  search(rules, &changed, &second);
   const bool is_kept = is_faster(*programs, changed);
   add_stats(std::move(second), is_kept, stats);
   if (is_kept) {
@@ -188,22 +194,27 @@ Programs choose_tactics(Graph& graph, const std::vector<Box>& boxes, const Build
     options.begin_search(layers);
   }
   const Clock::time_point start = Clock::now();
-  const auto budget_left = [&] {
-    const double spent = std::chrono::duration<double>(Clock::now() - start).count();
-    return std::max(0.0, options.search.budget_seconds - spent);
-  };
-  search(options, options.search.budget_seconds, &programs, stats);
+  search(options.search, &programs, stats);
   if (!options.search.bf16) return programs;
 
+  // Further searches are of some of the steps, in the same engine, with what is left of the time.
+  const double working_set = working_set_of(programs);
+  const auto exchange = [&](const std::set<NodeId>& multiplying) {
+    tactics::SearchOptions rules = options.search;
+    rules.working_set = working_set;
+    rules.budget_seconds -= std::chrono::duration<double>(Clock::now() - start).count();
+    rules.budget_seconds = std::max(0.0, rules.budget_seconds);
+    return exchange_halves(graph, multiplying, boxes, options.exact_contractions, rules, &programs, stats);
+  };
   // A layer that is slower in bf16 may hand its neighbours more than it loses, so first with all that can.
   const std::set<NodeId> able = nodes_where(graph, programs, [&](const PlannedStep& step) {
     return is_contraction(step.opt.op) && has_half_candidate(step, options.search);
   });
-  if (exchange_halves(graph, able, boxes, options, budget_left(), &programs, stats)) return programs;
+  if (exchange(able)) return programs;
   const std::set<NodeId> faster = nodes_where(graph, programs, [](const PlannedStep& step) {
     return step.choice.candidate.kernel->precision == Precision::kBf16;
   });
-  if (faster != able) exchange_halves(graph, faster, boxes, options, budget_left(), &programs, stats);
+  if (faster != able) exchange(faster);
   return programs;
 }
 

@@ -63,7 +63,7 @@ class Search {
   Search(const std::vector<StepSpec>& specs, const SearchOptions& options, SearchStats* stats)
       : options_(options),
         stats_(*stats),
-        swept_bytes_(swept_bytes(working_set_of(specs))),
+        swept_bytes_(swept_bytes(std::max(options.working_set, working_set_of(specs)))),
         cache_(options.optimization_level > 0 ? options.timing_cache_path : "", device_fingerprint(), options.warn) {}
 
   // Adds a layer: to the contest for its work, or with a new one.

@@ -26,7 +26,9 @@ struct SearchOptions {
   // What timing may take in all: heavy layers first; those that it does not last for take their first candidate.
   double budget_seconds = HUGE_VAL;
   int threads = 1;
-  bool bf16 = false;           // whether kernels may multiply in bf16
+  // Bytes that a run of the engine goes through, if the steps to choose for are only some of its steps (work.h).
+  double working_set = 0;
+  bool bf16 = false;                          // whether kernels may multiply in bf16
   uint64_t workspace_limit = UINT64_MAX;      // bytes a tactic's workspace may take
   std::vector<std::string> excluded_sources;  // kernel name prefixes switched off (--tacticSources=-gemm)
   std::string timing_cache_path;              // empty: none is read or written

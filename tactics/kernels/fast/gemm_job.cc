@@ -115,11 +115,8 @@ class TileRunner {
     // Whole vectors are loaded, so what is read past the last column must be there. (A masked load would do, but takes
     // 150 ns where the next page is not mapped.)
     const int64_t last = job.panels.count() - 1;
-    const int columns = job.panels.columns(last), width = job.panels.vectors(last) * job.shape.tier->lanes;
-    if (columns == width) return;
-    padded_bias_ = sums_ + job.shape.rows * job.shape.vectors * job.shape.tier->lanes;
-    const float* bias = shared_[epilogue_.bias] + job.panels.column(last);
-    for (int j = 0; j < width; ++j) padded_bias_[j] = j < columns ? bias[j] : 0.0f;
+    float* room = sums_ + job.shape.rows * job.shape.vectors * job.shape.tier->lanes;
+    last_bias_ = whole_vectors(job.panels, last, shared_[epilogue_.bias], room);
   }
 
   // Makes the pointers of `slot` for the next `rows` rows.
@@ -149,7 +146,7 @@ class TileRunner {
 
     float* const* out = const_cast<float* const*>(outputs);
     const bool whole = columns == pitch;
-    const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : padded_bias_;
+    const float* bias = epilogue_.bias < 0 ? nullptr : whole ? shared_[epilogue_.bias] + column : last_bias_;
     const EpilogueTile finish = {.sums = sums_,
                                  .pitch = pitch,
                                  .rows = rows,
@@ -304,7 +301,7 @@ class TileRunner {
   int64_t half_step_;
   float* widened_;  // in bf16: [operands][rows][pitch]
   const float* shared_[kMaxPwOperands];
-  float* padded_bias_ = nullptr;  // of the last panel, where that is not whole
+  const float* last_bias_ = nullptr;  // of the last panel
 };
 
 }  // namespace

@@ -47,4 +47,12 @@ void pack_rows(const PanelPlan& plan, int64_t depth, int64_t row, int64_t count,
   }
 }
 
+const float* whole_vectors(const PanelPlan& plan, int64_t panel, const float* row, float* room) {
+  const int64_t column = plan.column(panel), width = plan.column(panel + 1) - column;
+  const int columns = plan.columns(panel);
+  if (columns == width) return row + column;
+  for (int64_t j = 0; j < width; ++j) room[j] = j < columns ? row[column + j] : 0.0f;
+  return room;
+}
+
 }  // namespace planwright::fast

@@ -44,6 +44,10 @@ void pack_panel(const PanelPlan& plan, int64_t panel, int64_t depth, int64_t row
 void pack_rows(const PanelPlan& plan, int64_t depth, int64_t row, int64_t count, const float* from, int64_t row_stride,
                int64_t column_stride, float* packed);
 
+// The panel's part of `row`, which has an element a column, readable to the next whole vector: where it lies, or copied
+// to `room`.
+const float* whole_vectors(const PanelPlan& plan, int64_t panel, const float* row, float* room);
+
 }  // namespace planwright::fast
 
 #endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_PANEL_H_

@@ -202,7 +202,8 @@ class Winograd {
     for (int64_t i = 0; i < tiles.count; ++i) point_at_output(place(tiles.first + i), pointers_of(scratch, i));
     for (int64_t panel = first; panel < last; ++panel) {
       multiply_panel(tiles.count, panel, input, scratch);
-      const float* bias = epilogue_.bias < 0 ? nullptr : bias_of(panel, shared[epilogue_.bias], scratch);
+      const float* bias =
+          epilogue_.bias < 0 ? nullptr : whole_vectors(tiling_.panels, panel, shared[epilogue_.bias], scratch.bias);
       for (int64_t i = 0; i < tiles.count; ++i) finish(tiles.first + i, i, panel, shared, bias, scratch);
     }
   }
@@ -273,17 +274,6 @@ class Winograd {
       if (!operand.by_row) continue;
       row_addresses(cursor, pixels, operand.data, sizeof(float), operand.strides, pointers + (i + 1) * pixels);
     }
-  }
-
-  // Of the panel's columns, readable to the next whole vector.
-  const float* bias_of(int64_t panel, const float* bias, const Scratch& scratch) const {
-    const PanelPlan& panels = tiling_.panels;
-    const int columns = panels.columns(panel), width = panels.vectors(panel) * gemm_.lanes;
-    bias += panels.column(panel);
-    if (columns == width) return bias;
-    memset(scratch.bias, 0, static_cast<size_t>(width) * sizeof(float));
-    memcpy(scratch.bias, bias, static_cast<size_t>(columns) * sizeof(float));
-    return scratch.bias;
   }
 
   // Transforms a tile's products back and runs the epilogue on them.
