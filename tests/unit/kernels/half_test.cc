@@ -8,6 +8,7 @@
 
 #include "tactics/kernels/cpu.h"
 #include "tests/support/contraction_cases.h"
+#include "tests/support/hostile_cases.h"
 
 namespace planwright::testing {
 namespace {
@@ -147,6 +148,29 @@ TEST(HalfTest, ManyRows) {
         expect_like_reference(*kernel, product(rng, k > 1000 ? 70 : 1100, k, 70), kContractionTolerance, {{tiles, 2}},
                               2);
       }
+    }
+  }
+}
+
+// What a hostile engine makes of such cases, too.
+TEST(HalfTest, WhatValidatePassesStaysInBounds) {
+  Rng rng(9);
+  const auto& epilogues = named_epilogues();
+  for (const OpKind op : {OpKind::kConv, OpKind::kConvTranspose, OpKind::kMatMul}) {
+    for (const KernelDescriptor* kernel : half_kernels(op)) {
+      int passed = 0;
+      for (int i = 0; i < 1500; ++i) {
+        KernelCase c = op == OpKind::kMatMul ? product(rng, random_int(rng, 1, 50), random_int(rng, 1, 40), 33)
+                       : op == OpKind::kConv ? conv_case(rng, random_conv_shape(rng))
+                                             : transpose_case(rng, random_conv_shape(rng), random_int(rng, 0, 2));
+        add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+        c = stored(c, static_cast<int>(random_int(rng, 0, 7)));
+        if (!change_hostilely(rng, *kernel, &c)) continue;
+        ++passed;
+        EXPECT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
+        if (HasFailure()) return;
+      }
+      EXPECT_GT(passed, 100) << kernel->name;
     }
   }
 }
