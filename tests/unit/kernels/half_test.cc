@@ -170,7 +170,7 @@ TEST(HalfTest, WhatValidatePassesStaysInBounds) {
         EXPECT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
         if (HasFailure()) return;
       }
-      EXPECT_GT(passed, 100) << kernel->name;
+      EXPECT_GT(passed, 30) << kernel->name;
     }
   }
 }
