@@ -75,7 +75,7 @@ size_t pointer_bytes(const GemmShape& shape, int64_t taps, int operands) {
 // As read_ahead (gemm_tile.h): has the tile bring in its share of the next panel, of `vectors` vectors. A step of K is
 // 16 lines a vector, and of these at most 16 in the 64 cycles of its products: more than memory gives.
 void read_ahead_half(const float* next, int vectors, int64_t index, int64_t tiles, HalfTile* tile) {
-  const int64_t step_lines = 16 * vectors, steps = tile->depth / kHalfStep;
+  const int64_t step_lines = 16 * vectors, steps = tile->taps * tile->depth / kHalfStep;
   const int64_t least = ceil_div(step_lines, 16), shares = tiles < least ? tiles : least;
   if (steps * step_lines * 64 > kMostReadAhead || index >= shares) return;
   tile->ahead_lines = step_lines / shares < 16 ? step_lines / shares : 16;
@@ -103,13 +103,10 @@ class TileRunner {
     half_step_ = half_step(job.taps, job.depth);
     widened_ =
         reinterpret_cast<float*>(reinterpret_cast<std::byte*>(half_a_) + halves_size(job.shape, job.taps, job.depth));
-    const int64_t first[kMaxRank] = {};
     // Operands that are the same in every row.
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
-      const int64_t offset = offset_of(job.rows, first, operand.strides) * element_bytes(operand.half);
-      const auto* data = reinterpret_cast<const std::byte*>(operand.data);
-      shared_[i] = operand.by_row ? nullptr : reinterpret_cast<const float*>(data + offset);
+      shared_[i] = operand.by_row ? nullptr : origin(i);
     }
     if (epilogue_.bias < 0 || epilogue_.operands[epilogue_.bias].half || job.panels.count() == 0) return;
     // Whole vectors are loaded, so what is read past the last column must be there. (A masked load would do, but takes
@@ -119,18 +116,24 @@ class TileRunner {
     last_bias_ = whole_vectors(job.panels, last, shared_[epilogue_.bias], room);
   }
 
-  // Makes the pointers of `slot` for the next `rows` rows.
-  void prepare(int64_t slot, const RowCursor& cursor, int rows) {
+  // Makes the pointers of `slot` for the next `rows` rows, from `first` on.
+  void prepare(int64_t slot, const RowCursor& cursor, int64_t first, int rows) {
     const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
-    job_.row_pointers(job_.context, cursor, rows, at);
-    if (job_.shape.half != nullptr) gather_halves(slot, rows, at);
+    if (job_.image != nullptr) {
+      at[0] = reinterpret_cast<const float*>(job_.image->data + first * job_.image->step);
+    } else {
+      job_.row_pointers(job_.context, cursor, rows, at);
+      if (job_.shape.half != nullptr) gather_halves(slot, rows, at);
+    }
     at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
     row_addresses(cursor, rows, job_.out, element_bytes(job_.half_out), job_.out_strides, at);
+    send_nowhere(first, rows, job_.image == nullptr ? nullptr : job_.image->nowhere, at);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       at += rows;
       const EpilogueOperand& operand = epilogue_.operands[i];
       if (!operand.by_row) continue;
       row_addresses(cursor, rows, operand.data, element_bytes(operand.half), operand.strides, at);
+      send_nowhere(first, rows, origin(i), at);
     }
   }
 
@@ -159,10 +162,16 @@ class TileRunner {
     if (job_.shape.half != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
       const uint16_t* a = halves_at(pointers[0]);
+      const HalfImage* image = job_.image;
+      const int64_t taps = image == nullptr ? 1 : image->taps;
       HalfTile half = {.a = a,
-                       .a_step = rows > 1 ? halves_at(pointers[1]) - a : half_step_,
+                       .a_step = image != nullptr ? image->step
+                                 : rows > 1       ? halves_at(pointers[1]) - a
+                                                  : half_step_,
+                       .offsets = image == nullptr ? &kNoOffset : image->offsets,
+                       .taps = taps,
                        .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
-                       .depth = 2 * depth,
+                       .depth = 2 * depth / taps,
                        .rows = rows,
                        .vectors = vectors,
                        .sums = sums_,
@@ -214,6 +223,24 @@ class TileRunner {
   }
 
  private:
+  static constexpr int64_t kNoOffset = 0;
+
+  // Where the operand begins: an address that may be read.
+  const float* origin(int operand) const {
+    const int64_t first[kMaxRank] = {};
+    const EpilogueOperand& of = epilogue_.operands[operand];
+    const int64_t offset = offset_of(job_.rows, first, of.strides) * element_bytes(of.half);
+    return reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(of.data) + offset);
+  }
+
+  // Of rows of an image that are not in the output.
+  void send_nowhere(int64_t first, int rows, const float* address, const float** at) const {
+    if (job_.image == nullptr) return;
+    for (int r = 0; r < rows; ++r) {
+      if ((first + r) % job_.image->width >= job_.image->valid) at[r] = address;
+    }
+  }
+
   static const uint16_t* halves_at(const float* address) { return reinterpret_cast<const uint16_t*>(address); }
 
   // Makes A, which `pointers` ([taps][rows]) lead to, rows of bf16 evenly apart with K padded by zeros; pointers[0] and
@@ -435,12 +462,14 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
   if (first_tile >= last_tile) return;
   TileRunner runner(job, scratch);
   RowCursor cursor(job.rows, first_row(first_tile));
-  const int64_t at_once = tiles_at_once(job.shape, job.taps, job.depth, job.epilogue->operand_count);
+  // Of an image no rows are copied.
+  const int64_t copied = job.image == nullptr ? job.depth : kHalfStep;
+  const int64_t at_once = tiles_at_once(job.shape, job.taps, copied, job.epilogue->operand_count);
   if (job.shape.half != nullptr) job.shape.half->begin();
   for (int64_t begin = first_tile; begin < last_tile; begin += at_once) {
     const int64_t end = begin + at_once < last_tile ? begin + at_once : last_tile;
     for (int64_t tile = begin; tile < end; ++tile) {
-      runner.prepare(tile - begin, cursor, rows_of(tile));
+      runner.prepare(tile - begin, cursor, first_row(tile), rows_of(tile));
       cursor.for_each_run(rows_of(tile), [](const int64_t*, int, int64_t) {});
     }
     for (int64_t panel = first_panel; panel < last_panel; ++panel) {

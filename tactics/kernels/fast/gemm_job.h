@@ -83,6 +83,17 @@ class RowCursor {
 void row_addresses(RowCursor cursor, int count, const void* base, int64_t element_bytes, const int64_t* strides,
                    const float** to);
 
+// A in bf16 as an image that overlapping windows are read from: row i at tap t is at data + i * step + offsets[t], for
+// all rows of a job whose box has `width` columns, of which the first `valid` are in the output.
+struct HalfImage {
+  const uint16_t* data;
+  int64_t step;
+  int64_t taps;
+  const int64_t* offsets;
+  int64_t width, valid;
+  float* nowhere;  // room for a row of all (padded) columns, where other rows go
+};
+
 struct GemmJob {
   GemmShape shape;
   PanelPlan panels;
@@ -91,8 +102,9 @@ struct GemmJob {
   // padding are then read there (and need not be packed).
   const float* unpacked = nullptr;
   int64_t unpacked_step = 0;
-  int64_t taps, depth;  // K = taps * depth
-  bool half_a = false;  // whether A is bf16, not fp32: only where products are
+  int64_t taps, depth;               // K = taps * depth
+  bool half_a = false;               // whether A is bf16, not fp32: only where products are
+  const HalfImage* image = nullptr;  // A, in place of row_pointers; taps is 1 then, and depth K
   RowBox rows;
   const Epilogue* epilogue;
   void* out;  // of position 0 of the output

@@ -4,6 +4,7 @@
 #include "tactics/kernels/fast/conv_transpose.h"
 #include "tactics/kernels/fast/first_layer.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
+#include "tactics/kernels/fast/half_image.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright {
@@ -44,6 +45,25 @@ constexpr KernelDescriptor first_layer_kernel(const char* name, Isa isa) {
 }
 
 template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor image_kernel(const char* name, Isa isa) {
+  return {
+      .name = name,
+      .revision = 1,
+      .op = OpKind::kConv,
+      .isa = isa,
+      .packed_inputs = 1u << 1,
+      .validate = [](const KernelArgs& args) { return fast::validate_half_image(args, kShape); },
+      .packed_size = [](const KernelArgs& args) { return fast::half_image_packed_size(args, kShape); },
+      .scratch_size = [](const KernelArgs& args) { return fast::half_image_scratch_size(args, kShape); },
+      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_half_image(args, kShape, to); },
+      .run = [](const KernelArgs& args) { return fast::run_half_image(args, kShape); },
+      .tactics = [](const KernelArgs& args, TacticParams* list,
+                    int capacity) { return fast::half_image_tactics(args, kShape, list, capacity); },
+      .precision = Precision::kBf16,
+  };
+}
+
+template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor conv_transpose_kernel(const char* name, Isa isa) {
   return {
       .name = name,
@@ -80,10 +100,12 @@ constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
 }
 
 constexpr KernelDescriptor kKernels[] = {
+    image_kernel<kAmx>("conv_bf16_image_32x2_amx", Isa::kAmx),
     first_layer_kernel<kAmx>("first_layer_bf16_32x2_amx", Isa::kAmx),
     conv_kernel<kAmx>("conv_bf16_32x2_amx", Isa::kAmx),
     conv_transpose_kernel<kAmx>("conv_transpose_bf16_32x2_amx", Isa::kAmx),
     matmul_kernel<kAmx>("matmul_bf16_32x2_amx", Isa::kAmx),
+    image_kernel<kAvx512>("conv_bf16_image_12x2_avx512vnni", Isa::kAvx512Vnni),
     first_layer_kernel<kAvx512>("first_layer_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_kernel<kAvx512>("conv_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_transpose_kernel<kAvx512>("conv_transpose_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),

@@ -15,11 +15,14 @@ inline constexpr int kHalfTileVectors = 2;  // of 16 columns
 // K is padded to whole steps with zeros: 32 bf16 are a row of an AMX tile.
 inline constexpr int kHalfStep = 32;
 
-// sums[r][j] = sum over k of a[r][k] * b[k][j], for r < rows and j < vectors * 16.
+// sums[r][j] = sum over t and k of a[offsets[t] + r * a_step + k] * b[t * depth + k][j], for r < rows, t < taps, k <
+// depth and j < vectors * 16.
 struct HalfTile {
-  const uint16_t* a;  // [rows][depth], rows `a_step` apart; read in whole granules (HalfTier)
+  const uint16_t* a;  // rows are read in whole granules (HalfTier)
   int64_t a_step;
-  const uint16_t* panel;  // [depth / 2][vectors * 16][2]: pairs along k are neighbours
+  const int64_t* offsets;  // [taps]
+  int64_t taps;
+  const uint16_t* panel;  // [taps * depth / 2][vectors * 16][2]: pairs along k are neighbours
   int64_t depth;          // a multiple of kHalfStep
   int rows, vectors;
   float* sums;  // rows `pitch` apart
@@ -64,6 +67,8 @@ struct HalfTier {
   void (*finish)(const HalfFinish& tile);
   // Rounds to the nearest bf16, ties to even.
   void (*narrow)(const float* from, int64_t count, uint16_t* to);
+  // to[4 * i + c] = from[c * channel_step + i], rounded, for i < count and c < channels; 0 for other c < 4.
+  void (*interleave)(const float* from, int64_t channel_step, int channels, int64_t count, uint16_t* to);
   void (*widen)(const uint16_t* from, int64_t count, float* to);
 };
 

@@ -36,29 +36,31 @@ template <int kRowTiles, int kVectors>
 void multiply_tiles(const HalfTile& tile) {
   const int64_t a_stride = tile.a_step * kHalfBytes;
   const int64_t b_stride = kVectors * 64;
-  const uint16_t* a = tile.a;
   const uint16_t* b = tile.panel;
   const char* ahead = tile.ahead;
   _tile_zero(0);
   if constexpr (kVectors > 1) _tile_zero(1);
   if constexpr (kRowTiles > 1) _tile_zero(2);
   if constexpr (kRowTiles > 1 && kVectors > 1) _tile_zero(3);
-  for (int64_t k = 0; k < tile.depth; k += kHalfStep) {
-    _tile_loadd(4, a, a_stride);
-    _tile_loadd(6, b, b_stride);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kVectors > 1) {
-      _tile_loadd(7, b + 32, b_stride);
-      _tile_dpbf16ps(1, 4, 7);
+  for (int64_t tap = 0; tap < tile.taps; ++tap) {
+    const uint16_t* a = tile.a + tile.offsets[tap];
+    for (int64_t k = 0; k < tile.depth; k += kHalfStep) {
+      _tile_loadd(4, a, a_stride);
+      _tile_loadd(6, b, b_stride);
+      _tile_dpbf16ps(0, 4, 6);
+      if constexpr (kVectors > 1) {
+        _tile_loadd(7, b + 32, b_stride);
+        _tile_dpbf16ps(1, 4, 7);
+      }
+      if constexpr (kRowTiles > 1) {
+        _tile_loadd(5, a + kTileRows * tile.a_step, a_stride);
+        _tile_dpbf16ps(2, 5, 6);
+        if constexpr (kVectors > 1) _tile_dpbf16ps(3, 5, 7);
+      }
+      for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+      a += kHalfStep;
+      b += kHalfStep / 2 * kVectors * 32;
     }
-    if constexpr (kRowTiles > 1) {
-      _tile_loadd(5, a + kTileRows * tile.a_step, a_stride);
-      _tile_dpbf16ps(2, 5, 6);
-      if constexpr (kVectors > 1) _tile_dpbf16ps(3, 5, 7);
-    }
-    for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
-    a += kHalfStep;
-    b += kHalfStep / 2 * kVectors * 32;
   }
   const int64_t stride = tile.pitch * kSumBytes;
   _tile_stored(0, tile.sums, stride);
@@ -79,6 +81,6 @@ void multiply(const HalfTile& tile) {
 
 }  // namespace
 
-const HalfTier half_tier = {2 * kTileRows, kTileRows, begin, end, multiply, gather, finish, narrow, widen};
+const HalfTier half_tier = {2 * kTileRows, kTileRows, begin, end, multiply, gather, finish, narrow, interleave, widen};
 
 }  // namespace planwright::tier_amx

@@ -36,24 +36,28 @@ void multiply_rows(const HalfTile& tile) {
   // A pointer for three rows each, whose distances an address can hold: twelve would not stay in registers.
   constexpr int kPointers = (kRows + 2) / 3;
   const int64_t step = tile.a_step * 2;
-  const std::byte* a[kPointers];
-#pragma GCC unroll 4
-  for (int i = 0; i < kPointers; ++i) a[i] = reinterpret_cast<const std::byte*>(tile.a) + 3 * i * step;
   const uint16_t* b = tile.panel;
   const char* ahead = tile.ahead;
-  for (int64_t k = 0; k < 2 * tile.depth; k += 4, b += kVectors * 32) {
-    // A step of K is 16 pairs.
-    if (k % (2 * kHalfStep) == 0) {
-      for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+  for (int64_t tap = 0; tap < tile.taps; ++tap) {
+    const std::byte* a[kPointers];
+#pragma GCC unroll 4
+    for (int i = 0; i < kPointers; ++i) {
+      a[i] = reinterpret_cast<const std::byte*>(tile.a + tile.offsets[tap]) + 3 * i * step;
     }
-    __m512bh pairs[kVectors];
+    for (int64_t k = 0; k < 2 * tile.depth; k += 4, b += kVectors * 32) {
+      // A step of K is 16 pairs.
+      if (k % (2 * kHalfStep) == 0) {
+        for (int64_t line = 0; line < tile.ahead_lines; ++line, ahead += 64) __builtin_prefetch(ahead, 0, 2);
+      }
+      __m512bh pairs[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) pairs[v] = load_pairs(b + v * 32);
+      for (int v = 0; v < kVectors; ++v) pairs[v] = load_pairs(b + v * 32);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const __m512bh pair = broadcast_pair(a[r / 3] + k + r % 3 * step);
+      for (int r = 0; r < kRows; ++r) {
+        const __m512bh pair = broadcast_pair(a[r / 3] + k + r % 3 * step);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], pair, pairs[v]);
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], pair, pairs[v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -79,6 +83,6 @@ void nothing() {}
 
 }  // namespace
 
-const HalfTier half_tier = {kMostRows, 1, nothing, nothing, multiply, gather, finish, narrow, widen};
+const HalfTier half_tier = {kMostRows, 1, nothing, nothing, multiply, gather, finish, narrow, interleave, widen};
 
 }  // namespace planwright::tier_avx512vnni

@@ -59,7 +59,7 @@ KernelCase product(Rng& rng, int64_t m, int64_t k, int64_t n) {
 TEST(HalfTest, ThereAreKernelsWhereTheCpuHasThem) {
   int wanted = 0;
   for (const Isa isa : {Isa::kAvx512Vnni, Isa::kAmx}) wanted += detect_isa() >= isa && enable_isa(isa) ? 1 : 0;
-  EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(2 * wanted));  // conv, first_layer
+  EXPECT_EQ(half_kernels(OpKind::kConv).size(), static_cast<size_t>(3 * wanted));  // conv, image, first_layer
   EXPECT_EQ(half_kernels(OpKind::kConvTranspose).size(), static_cast<size_t>(wanted));
   EXPECT_EQ(half_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
 }
