@@ -93,6 +93,23 @@ TEST(HalfTest, RandomTransposedConvolutions) {
   }
 }
 
+// More than an image's copy holds at once, cut into tasks of rows and of panels.
+TEST(HalfTest, LargeImages) {
+  Rng rng(10);
+  ConvShape shape;
+  shape.channels = 2;
+  shape.filters = 33;
+  shape.input = {30, 2300};
+  shape.kernel = {2, 1};
+  shape.pad = {1, 0};
+  const KernelCase c = stored(rounded(conv_case(rng, shape)), 2);
+  for (const KernelDescriptor* kernel : half_kernels(OpKind::kConv)) {
+    if (std::string(kernel->name).find("_image_") == std::string::npos) continue;
+    expect_like_reference(*kernel, c, tolerance_of(c), {}, 2);
+    expect_like_reference(*kernel, c, tolerance_of(c), {{7, 1}}, 2);
+  }
+}
+
 // A network's input, channels before pixels.
 TEST(HalfTest, FirstLayers) {
   Rng rng(6);
