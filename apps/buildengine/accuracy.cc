@@ -71,9 +71,18 @@ std::vector<Tensors> run_profiles(const planfmt::PlanModel& plan) {
 }
 
 struct Drop {
-  double value = 0;  // of 1 - cosine
+  double value = 0;
   std::string output;
 };
+
+// Of 1 - cosine; a single element has no direction, and half the square of its relative error stands for it: what 1 -
+// cosine is of an error that small at a right angle.
+double drop_between(const ir::Tensor& got, const ir::Tensor& want) {
+  const Distance apart = distance(got, want);
+  const bool is_single = want.data.size() == size_of(want.dtype);
+  const double drop = is_single ? std::min(1.0, apart.l2 * apart.l2 / 2) : 1 - apart.cosine;
+  return std::isnan(drop) ? 1 : drop;
+}
 
 // Of the output that is furthest off. Indices, and what data gave other dims, say nothing.
 Drop worst_drop(const std::vector<Tensors>& got, const std::vector<Tensors>& want) {
@@ -84,8 +93,7 @@ Drop worst_drop(const std::vector<Tensors>& got, const std::vector<Tensors>& wan
       if (!is_float(exact.dtype) || found == got[profile].end() || found->second.dims != exact.dims) continue;
       // NaN is no number of bf16's making, unless fp32 has none.
       if (std::isnan(distance(exact, exact).cosine)) continue;
-      const double cosine = distance(found->second, exact).cosine;
-      const double drop = std::isnan(cosine) ? 1 : 1 - cosine;
+      const double drop = drop_between(found->second, exact);
       if (worst.output.empty() || drop > worst.value) worst = {drop, name};
     }
   }

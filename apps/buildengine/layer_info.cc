@@ -60,14 +60,6 @@ nlohmann::json describe_operands(const PlanModel& plan, const ProgramModel& prog
   return list;
 }
 
-std::string precision_of(const PlanModel& plan, const ProgramModel& program, const StepModel& step) {
-  const KernelDescriptor* kernel = find_kernel(plan.kernels[step.kernel].name.c_str());
-  if (kernel != nullptr && kernel->precision == Precision::kBf16) return "bf16";
-  return step.outputs.empty() || step.outputs[0] < 0
-             ? "none"
-             : name_of(program.tensors[static_cast<size_t>(step.outputs[0])].dtype);
-}
-
 nlohmann::json describe_layer(const PlanModel& plan, const ProgramModel& program, const StepModel& step) {
   return {{"Name", step.name},
           {"LayerType", name_of(static_cast<OpKind>(step.op))},
@@ -99,6 +91,14 @@ nlohmann::json describe_arena(const ProgramModel& program) {
 }
 
 }  // namespace
+
+std::string precision_of(const PlanModel& plan, const ProgramModel& program, const StepModel& step) {
+  const KernelDescriptor* kernel = find_kernel(plan.kernels[step.kernel].name.c_str());
+  if (kernel != nullptr && kernel->precision == Precision::kBf16) return "bf16";
+  return step.outputs.empty() || step.outputs[0] < 0
+             ? "none"
+             : name_of(program.tensors[static_cast<size_t>(step.outputs[0])].dtype);
+}
 
 void export_layer_info(const PlanModel& plan, const std::string& path) {
   nlohmann::json layers = nlohmann::json::array(), arena = nlohmann::json::array(), bindings = nlohmann::json::array();

@@ -8,6 +8,10 @@
 
 namespace planwright::apps {
 
+// What a step computes in: bf16 where its kernel multiplies in it, else the type of what it writes; "none".
+std::string precision_of(const planfmt::PlanModel& plan, const planfmt::ProgramModel& program,
+                         const planfmt::StepModel& step);
+
 // {"Layers": [{Name, LayerType, Inputs, Outputs, TacticName, Precision, Onnx, TimeUs, Profile}, ...], "Bindings":
 // [...],
 //  "Arena": [{Profile, Size, ScratchPerWorker, Buffers: [{Offset, Size, First, Last}]}]}

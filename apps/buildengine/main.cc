@@ -89,7 +89,7 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
     std::map<std::string, int> precisions;
     for (const planfmt::StepModel* step : sequence_of(built.plan.programs[i]).steps) {
       if (step->outputs.empty() || step->outputs[0] < 0) continue;
-      ++precisions[name_of(built.plan.programs[i].tensors[static_cast<size_t>(step->outputs[0])].dtype)];
+      ++precisions[precision_of(built.plan, built.plan.programs[i], *step)];
     }
     std::string counts;
     for (const auto& [precision, count] : precisions)

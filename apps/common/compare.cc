@@ -74,7 +74,8 @@ Distance distance(const ir::Tensor& got, const ir::Tensor& want) {
     if (!(std::fabs(g - w) <= result.l_inf)) result.l_inf = std::fabs(g - w);
   }
   const double sizes = std::sqrt(got_squares * want_squares);
-  result.cosine = sizes > 0 ? dot / sizes : got_squares == want_squares ? 1 : 0;
+  // NaN is neither zero nor unlike anything.
+  result.cosine = sizes == 0 ? (got_squares == want_squares ? 1 : 0) : dot / sizes;
   result.l2 = std::sqrt(error_squares) / std::max(std::sqrt(want_squares), 1e-30);
   return result;
 }

@@ -21,20 +21,22 @@ class KeepAccuracyTest : public ::testing::Test {
   }
 
   // Four products, whose result is put through exp(gain * x).
-  static GraphBuilder network(double gain) {
+  static GraphBuilder network(double gain, int64_t rows, int64_t columns, bool has_nan) {
     GraphBuilder b;
-    ir::ValueId x = b.input("x", {32, 64});
+    ir::ValueId x = b.input("x", {rows, 64});
     for (const std::string name : {"a", "b", "c", "d"}) {
-      const ir::ValueId product = b.matmul(name, x, b.weights("w" + name, {64, 64}));
+      const ir::ValueId product = b.matmul(name, x, b.weights("w" + name, {64, name == "d" ? columns : 64}));
       x = b.scalar(PwOp::kMul, name + "_scaled", product, 0.2);
     }
     b.output(b.unary(PwOp::kExp, "y", b.scalar(PwOp::kMul, "gained", x, gain)));
+    if (has_nan) b.output(b.unary(PwOp::kSqrt, "nan", x));
     return b;
   }
 
-  builder::BuildResult keep(double gain, double max_drop) {
+  builder::BuildResult keep(double gain, double max_drop, int64_t rows = 32, int64_t columns = 64,
+                            bool has_nan = false) {
     AccuracyRequest request;
-    request.import = [gain] { return std::move(network(gain).graph); };
+    request.import = [=] { return std::move(network(gain, rows, columns, has_nan).graph); };
     const ir::Graph graph = request.import();
     request.options = planwright::testing::untimed_options(graph);
     request.options.search.bf16 = true;
@@ -62,6 +64,19 @@ TEST_F(KeepAccuracyTest, FirstProductsStayInFp32) {
   EXPECT_THAT(said_, IsEmpty());
   EXPECT_THAT(warned_, HasSubstr("contractions stay in fp32"));
   EXPECT_THAT(warned_, HasSubstr("the first "));
+}
+
+// What is no number in fp32 says nothing of bf16.
+TEST_F(KeepAccuracyTest, OutputsWithNaNAreNotCompared) {
+  EXPECT_TRUE(multiplies_in_bf16(keep(0.1, 1e-3, 32, 64, true).plan));
+  EXPECT_THAT(said_, HasSubstr("1 - cosine of y is "));
+  EXPECT_THAT(warned_, IsEmpty());
+}
+
+// A single element points where any other does.
+TEST_F(KeepAccuracyTest, ASingleElementIsComparedByItsError) {
+  keep(64, 1e-6, 1, 1);
+  EXPECT_THAT(warned_, HasSubstr("contractions stay in fp32"));
 }
 
 TEST_F(KeepAccuracyTest, AllOfThemIfNeedBe) {

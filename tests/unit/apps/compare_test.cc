@@ -65,6 +65,13 @@ TEST(Distance, OfEqualTensorsIsNothing) {
   EXPECT_EQ(same.l_inf, 0);
 }
 
+TEST(Distance, OfNaNIsNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Distance apart = distance(tensor<float>(DType::kF32, {1, nan}), tensor<float>(DType::kF32, {1, nan}));
+  EXPECT_TRUE(std::isnan(apart.cosine));
+  EXPECT_TRUE(std::isnan(apart.l2));
+}
+
 TEST(Distance, MeasuresAngleSizeAndWorst) {
   const Distance far = distance(tensor<float>(DType::kF32, {0, 5}), tensor<float>(DType::kF32, {5, 0}));
   EXPECT_EQ(far.cosine, 0);
