@@ -332,7 +332,8 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     // What came of run-time data can still be known as an expression of an input's values.
     for (size_t i = 0; known && has_data && i < known->size(); ++i) {
       const ValueId output = context.outputs()[i];
-      if (output != ir::kNone && !graph.value(output).elements) graph.value(output).elements = (*known)[i].elements;
+      if (output == ir::kNone || graph.value(output).elements || graph.value(output).dims != (*known)[i].dims) continue;
+      graph.value(output).elements = (*known)[i].elements;
     }
   }
   bind_outputs(context, first_made, node, scope);

@@ -337,7 +337,8 @@ Known reduce(const NodeContext& node, const Operands& operands) {
   const KnownTensor& data = operands[0];
   const auto axes = ints_of(node, operands, 1, "axes");
   if (data.dims.size() != 1 || data.elements.empty() || (operands.size() > 1 && !axes)) return std::nullopt;
-  if (axes && axes->empty() && node.get_int("noop_with_empty_axes") != 0) return data;
+  // Axes that are not given are empty, too.
+  if ((!axes || axes->empty()) && node.get_int("noop_with_empty_axes") != 0) return data;
   if (axes && !axes->empty() && !name_only_axis(*axes)) return std::nullopt;
   KnownTensor result{data.dtype, {}, {}};
   Dim total = data.elements[0];

@@ -58,6 +58,7 @@ TEST(ShapeArithmetic, CastsKeepElements) {
 TEST(ShapeArithmetic, ProductsAndSums) {
   EXPECT_EQ(dims_of("shape = ReduceProd<keepdims = 1>(s)"), "[3*n*h]");
   EXPECT_EQ(dims_of("shape = ReduceSum<keepdims = 1>(s)"), "[n + h + 3]");
+  EXPECT_EQ(dims_of("shape = ReduceSum<noop_with_empty_axes = 1>(s)"), "[n, 3, h]");
 }
 
 TEST(ShapeArithmetic, WhereEqualIsDecidedByRanges) {
