@@ -93,8 +93,6 @@ std::set<NodeId> nodes_where(const Graph& graph, const Programs& programs,
   return nodes;
 }
 
-bool is_contraction(OpKind op) { return op == OpKind::kConv || op == OpKind::kConvTranspose || op == OpKind::kMatMul; }
-
 bool has_half_candidate(const PlannedStep& step, const tactics::SearchOptions& rules) {
   std::vector<const tactics::StepSpec*> corners;
   for (const tactics::StepSpec& corner : step.corners) corners.push_back(&corner);

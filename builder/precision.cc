@@ -6,10 +6,6 @@
 namespace planwright::builder {
 namespace {
 
-bool is_contraction(const ir::Node& node) {
-  return node.kind == OpKind::kConv || node.kind == OpKind::kConvTranspose || node.kind == OpKind::kMatMul;
-}
-
 bool takes_logarithm(const ir::Node& node) {
   return std::any_of(node.program.begin(), node.program.end(),
                      [](const PwInstr& instruction) { return instruction.op == PwOp::kLog; });
@@ -17,10 +13,12 @@ bool takes_logarithm(const ir::Node& node) {
 
 }  // namespace
 
+bool is_contraction(OpKind op) { return op == OpKind::kConv || op == OpKind::kConvTranspose || op == OpKind::kMatMul; }
+
 std::vector<ir::NodeId> contractions_of(const ir::Graph& graph) {
   std::vector<ir::NodeId> list;
   for (const ir::NodeId id : graph.order()) {
-    if (is_contraction(graph.node(id))) list.push_back(id);
+    if (is_contraction(graph.node(id).kind)) list.push_back(id);
   }
   return list;
 }
@@ -39,14 +37,14 @@ std::set<ir::NodeId> nodes_before_logarithms(const ir::Graph& graph) {
     const ir::Node& node = graph.node(id);
     if (!takes_logarithm(node)) continue;
     // A contraction's program may add what another made.
-    if (is_contraction(node)) found.insert(id);
+    if (is_contraction(node.kind)) found.insert(id);
     visit_inputs(node);
   }
   while (!open.empty()) {
     const ir::NodeId id = open.back();
     open.pop_back();
     const ir::Node& node = graph.node(id);
-    if (is_contraction(node)) {
+    if (is_contraction(node.kind)) {
       found.insert(id);
     } else if (node.kind != OpKind::kSoftmax) {
       visit_inputs(node);

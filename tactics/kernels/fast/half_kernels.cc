@@ -13,23 +13,29 @@ namespace {
 constexpr fast::GemmShape kAmx = {&tier_avx512::gemm_tier, 32, kHalfTileVectors, &tier_amx::half_tier};
 constexpr fast::GemmShape kAvx512 = {&tier_avx512::gemm_tier, 12, kHalfTileVectors, &tier_avx512vnni::half_tier};
 
+// What all of them have in common.
+constexpr KernelDescriptor half_kernel(const char* name, OpKind op, Isa isa) {
+  KernelDescriptor kernel;
+  kernel.name = name;
+  kernel.op = op;
+  kernel.isa = isa;
+  kernel.packed_inputs = 1u << 1;
+  kernel.precision = Precision::kBf16;
+  return kernel;
+}
+
 template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor conv_kernel(const char* name, Isa isa) {
-  return {
-      .name = name,
-      .revision = 1,
-      .op = OpKind::kConv,
-      .isa = isa,
-      .packed_inputs = 1u << 1,
-      .validate = [](const KernelArgs& args) { return fast::validate_conv(args, kShape); },
-      .packed_size = [](const KernelArgs& args) { return fast::conv_packed_size(args, kShape); },
-      .scratch_size = [](const KernelArgs& args) { return fast::conv_scratch_size(args, kShape); },
-      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv(args, kShape, to); },
-      .run = [](const KernelArgs& args) { return fast::run_conv(args, kShape); },
-      .tactics = [](const KernelArgs& args, TacticParams* list,
-                    int capacity) { return fast::conv_tactics(args, kShape, list, capacity); },
-      .precision = Precision::kBf16,
+  KernelDescriptor kernel = half_kernel(name, OpKind::kConv, isa);
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_conv(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::conv_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::conv_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_conv(args, kShape); };
+  kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
+    return fast::conv_tactics(args, kShape, list, capacity);
   };
+  return kernel;
 }
 
 template <const fast::GemmShape& kShape>
@@ -46,57 +52,41 @@ constexpr KernelDescriptor first_layer_kernel(const char* name, Isa isa) {
 
 template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor image_kernel(const char* name, Isa isa) {
-  return {
-      .name = name,
-      .revision = 1,
-      .op = OpKind::kConv,
-      .isa = isa,
-      .packed_inputs = 1u << 1,
-      .validate = [](const KernelArgs& args) { return fast::validate_half_image(args, kShape); },
-      .packed_size = [](const KernelArgs& args) { return fast::half_image_packed_size(args, kShape); },
-      .scratch_size = [](const KernelArgs& args) { return fast::half_image_scratch_size(args, kShape); },
-      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_half_image(args, kShape, to); },
-      .run = [](const KernelArgs& args) { return fast::run_half_image(args, kShape); },
-      .tactics = [](const KernelArgs& args, TacticParams* list,
-                    int capacity) { return fast::half_image_tactics(args, kShape, list, capacity); },
-      .precision = Precision::kBf16,
+  KernelDescriptor kernel = half_kernel(name, OpKind::kConv, isa);
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_half_image(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::half_image_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::half_image_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_half_image(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_half_image(args, kShape); };
+  kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
+    return fast::half_image_tactics(args, kShape, list, capacity);
   };
+  return kernel;
 }
 
 template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor conv_transpose_kernel(const char* name, Isa isa) {
-  return {
-      .name = name,
-      .revision = 1,
-      .op = OpKind::kConvTranspose,
-      .isa = isa,
-      .packed_inputs = 1u << 1,
-      .validate = [](const KernelArgs& args) { return fast::validate_conv_transpose(args, kShape); },
-      .packed_size = [](const KernelArgs& args) { return fast::conv_transpose_packed_size(args, kShape); },
-      .scratch_size = [](const KernelArgs& args) { return fast::conv_transpose_scratch_size(args, kShape); },
-      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv_transpose(args, kShape, to); },
-      .run = [](const KernelArgs& args) { return fast::run_conv_transpose(args, kShape); },
-      .precision = Precision::kBf16,
-  };
+  KernelDescriptor kernel = half_kernel(name, OpKind::kConvTranspose, isa);
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_conv_transpose(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::conv_transpose_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::conv_transpose_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv_transpose(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_conv_transpose(args, kShape); };
+  return kernel;
 }
 
 template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
-  return {
-      .name = name,
-      .revision = 1,
-      .op = OpKind::kMatMul,
-      .isa = isa,
-      .packed_inputs = 1u << 1,
-      .validate = [](const KernelArgs& args) { return fast::validate_matmul(args, kShape); },
-      .packed_size = [](const KernelArgs& args) { return fast::matmul_packed_size(args, kShape); },
-      .scratch_size = [](const KernelArgs& args) { return fast::matmul_scratch_size(args, kShape); },
-      .pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_matmul(args, kShape, to); },
-      .run = [](const KernelArgs& args) { return fast::run_matmul_constant(args, kShape); },
-      .tactics = [](const KernelArgs& args, TacticParams* list,
-                    int capacity) { return fast::matmul_tactics(args, kShape, list, capacity); },
-      .precision = Precision::kBf16,
+  KernelDescriptor kernel = half_kernel(name, OpKind::kMatMul, isa);
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_matmul(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::matmul_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::matmul_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_matmul(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_matmul_constant(args, kShape); };
+  kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
+    return fast::matmul_tactics(args, kShape, list, capacity);
   };
+  return kernel;
 }
 
 constexpr KernelDescriptor kKernels[] = {

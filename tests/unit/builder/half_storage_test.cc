@@ -112,7 +112,6 @@ TEST_F(HalfPoolTest, IsNotAroundAMean) {
 
 // Both branches, a pool and a residual: built, opened and run with bf16 between the layers.
 TEST(HalfStorageEngine, GivesWhatTheGraphSays) {
-  if (detect_isa() < Isa::kAvx512Vnni) GTEST_SKIP() << "this CPU does not multiply in bf16";
   const auto make = [](GraphBuilder& b) {
     const ir::Dim n = b.symbol("n", 1, 3, 0, 0), w = b.symbol("w", 4, 40, 0, 3);
     const ValueId x = b.input("x", {n, 3, 9, w});
@@ -141,7 +140,12 @@ TEST(HalfStorageEngine, GivesWhatTheGraphSays) {
   const BuildResult built = build(std::move(placed.graph), options);
   int halves = 0;
   for (const planfmt::TensorModel& tensor : built.plan.programs.at(0).tensors) halves += tensor.dtype == DType::kBF16;
-  EXPECT_GE(halves, 6);
+  // A CPU that does not multiply in bf16 has no kernels that would exchange it.
+  if (detect_isa() >= Isa::kAvx512Vnni) {
+    EXPECT_GE(halves, 6);
+  } else {
+    EXPECT_EQ(halves, 0);
+  }
   const BuiltEngine engine(built.plan);
   std::mt19937 random(1);
   for (int round = 0; round < 6; ++round) {
