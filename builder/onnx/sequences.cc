@@ -30,6 +30,10 @@ int64_t int_attribute(const onnx::NodeProto& node, const std::string& name, int6
 // The integers of a value that are known by now.
 std::vector<int64_t> known_ints(const Emitter& emitter, ValueId id, const std::string& what) {
   const ir::Value& value = emitter.value(id);
+  if (value.dtype != DType::kI32 && value.dtype != DType::kI64) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: its '{}' is {}, not int32 or int64", emitter.layer(), what, name_of(value.dtype)));
+  }
   if (value.is_constant()) return read_ints(value);
   std::vector<int64_t> ints;
   for (const Dim& element : value.elements.value_or(Shape{})) {
@@ -57,6 +61,16 @@ class Sequences {
       invalid(fmt::format("position {} is not in a sequence of {}", given.empty() ? 0 : given[0], length));
     }
     return given[0] < 0 ? given[0] + count : given[0];
+  }
+
+  // What a sequence may hold: tensors of one type.
+  std::vector<ValueId> checked(std::vector<ValueId> elements) const {
+    for (const ValueId element : elements) {
+      if (Scope::is_list(element)) invalid("a sequence of sequences");
+      const DType dtype = emitter_.value(element).dtype, first = emitter_.value(elements.front()).dtype;
+      if (dtype != first) invalid(fmt::format("a sequence of {} and {}", name_of(first), name_of(dtype)));
+    }
+    return elements;
   }
 
   int axis(int64_t axis, int rank) const {
@@ -169,7 +183,7 @@ void GraphImporter::import_sequence(const onnx::NodeProto& node, Scope& scope, c
   }
   if (op == "SequenceConstruct") {
     for (size_t i = 0; i < inputs.size(); ++i) tensor(i);
-    return give(add_list(inputs));
+    return give(add_list(sequences.checked(inputs)));
   }
   if (op == "SplitToSequence") {
     tensor(0);
@@ -192,11 +206,12 @@ void GraphImporter::import_sequence(const onnx::NodeProto& node, Scope& scope, c
   const int64_t at =
       inputs.size() > 2 ? sequences.position(tensor(2), elements.size(), 1) : static_cast<int64_t>(elements.size());
   elements.insert(elements.begin() + at, tensor(1));
-  give(add_list(std::move(elements)));
+  give(add_list(sequences.checked(std::move(elements))));
 }
 
 void GraphImporter::map_sequence(const onnx::NodeProto& node, Scope& scope, const std::vector<ValueId>& inputs,
                                  const std::string& layer) {
+  const Sequences sequences(node, Emitter(*scope.graph, layer, layer, layer + ":part"));
   const onnx::GraphProto& body = graph_attribute(node, "body");
   const size_t length = list_of(node, inputs.empty() ? ir::kNone : inputs[0], layer).elements.size();
   if (body.input_size() != static_cast<int>(inputs.size()) || body.output_size() < node.output_size()) {
@@ -226,7 +241,8 @@ void GraphImporter::map_sequence(const onnx::NodeProto& node, Scope& scope, cons
     for (size_t i = 0; i < made.size(); ++i) results[i].push_back(made[i]);
   }
   for (int i = 0; i < node.output_size(); ++i) {
-    if (!node.output(i).empty()) scope.values[node.output(i)] = add_list(results[static_cast<size_t>(i)]);
+    if (node.output(i).empty()) continue;
+    scope.values[node.output(i)] = add_list(sequences.checked(std::move(results[static_cast<size_t>(i)])));
   }
 }
 

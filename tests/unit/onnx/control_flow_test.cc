@@ -306,5 +306,36 @@ TEST(ImportSequences, APlaceOutsideASequenceIsInvalid) {
   EXPECT_TRUE(failure.mentions("position 4 is not in a sequence of 4")) << failure;
 }
 
+// It used to be built, into an engine that cannot be opened.
+TEST(ImportSequences, TensorsOfTwoTypesAreNoSequence) {
+  for (const char* made :
+       {"s = SequenceConstruct(x, h)", "e = SequenceEmpty() one = SequenceInsert(e, x) s = SequenceInsert(one, h)",
+        "two = SplitToSequence(x) s = SequenceInsert(two, h)"}) {
+    const Failure failure = import_failure(17, std::string("(float[2] x, float16[2] h) => (float[n] y) { ") + made +
+                                                   " y = ConcatFromSequence<axis = 0>(s) }");
+    EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+    EXPECT_TRUE(failure.mentions("a sequence of fp32 and fp16")) << failure;
+  }
+}
+
+TEST(ImportSequences, SequencesAreNoSequence) {
+  const Failure failure = import_failure(
+      17,
+      "(float[4] x) => (int64 y) { parts = SplitToSequence(x) [odd] all = SequenceMap(parts) "
+      "<body = b (float[1] p) => (seq(float[1]) q) { q = SequenceConstruct(p, p) }> y = SequenceLength(all) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("odd") && failure.mentions("a sequence of sequences")) << failure;
+}
+
+TEST(ImportSequences, PlacesAndLengthsAreIntegers) {
+  for (const char* node : {"parts = SplitToSequence(x) y = SequenceAt(parts, one)",
+                           "parts = SplitToSequence(x, one) y = ConcatFromSequence<axis = 0>(parts)"}) {
+    const Failure failure =
+        import_failure(17, std::string("(float[4] x) => (float[n] y) <float one = {1}> { ") + node + " }");
+    EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+    EXPECT_TRUE(failure.mentions("is fp32, not int32 or int64")) << failure;
+  }
+}
+
 }  // namespace
 }  // namespace planwright::builder

@@ -88,7 +88,7 @@ constexpr LargeNumber kOperands[] = {
      "64 bits"},
     {"PositionOfAFloat", 13,
      "(float[4] x) => (float[a] y) <float i = {1e30}> { s = SplitToSequence(x) [odd] y = SequenceAt(s, i) }",
-     "position 9223372036854775807"},
+     "its 'position' is fp32"},
     {"SizesOfAnEmptyAxis", 18,
      "(float[1, 0] x) => (float[a, b] y) <int64[2] s = {1, 9}> { [odd] y = Resize<keep_aspect_ratio_policy = "
      "\"not_larger\">(x, , , s) }",
