@@ -232,6 +232,11 @@ ValueId Emitter::reshape(ValueId x, Shape to) {
   return emit_one(std::move(operation));
 }
 
+void Emitter::require_axis(int axis, size_t count, const Shape& of) const {
+  if (axis >= 0 && static_cast<size_t>(axis) < count) return;
+  throw Error(StatusCode::kInvalid, fmt::format("{}: axis {} of a tensor {}", layer_, axis, ir::to_string(of)));
+}
+
 ValueId Emitter::squeeze(ValueId x, uint32_t axes) {
   Shape to;
   for (int i = 0; i < rank(x); ++i) {
@@ -242,6 +247,7 @@ ValueId Emitter::squeeze(ValueId x, uint32_t axes) {
 
 ValueId Emitter::unsqueeze(ValueId x, int axis) {
   Shape to = dims(x);
+  require_axis(axis, to.size() + 1, to);
   to.insert(to.begin() + axis, Dim(1));
   return reshape(x, std::move(to));
 }
@@ -282,6 +288,7 @@ ValueId Emitter::expand(ValueId x, Shape to) {
 
 ValueId Emitter::slice(ValueId x, int axis, Dim start, Dim length) {
   Shape to = dims(x);
+  require_axis(axis, to.size(), to);
   if (start == Dim(0) && to[static_cast<size_t>(axis)] == length) return x;
   to[static_cast<size_t>(axis)] = length;
   Operation operation{OpKind::kSlice, SliceParams{}, {x}};

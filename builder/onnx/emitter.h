@@ -107,6 +107,8 @@ class Emitter {
   Shape add_result_symbols(ValueId x, int64_t min, int64_t max, std::optional<Dim> bound);
   ir::Node& add_producer(OpKind kind, ir::Params params, std::vector<ValueId> inputs, ValueId output);
   bool fold(ir::NodeId node);
+  // Throws Error(kInvalid) where `axis` is none of `count`.
+  void require_axis(int axis, size_t count, const Shape& of) const;
 
   ir::Graph& graph_;
   const std::string layer_, onnx_, prefix_;

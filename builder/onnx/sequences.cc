@@ -98,7 +98,12 @@ class Sequences {
   ValueId concat(std::vector<ValueId> parts) {
     if (parts.empty()) invalid("it joins an empty sequence");
     const bool is_new = int_attribute(node_, "new_axis", 0) != 0;
-    const int along = axis(int_attribute(node_, "axis", 0), emitter_.rank(parts[0]) + (is_new ? 1 : 0));
+    const int rank = emitter_.rank(parts[0]), along = axis(int_attribute(node_, "axis", 0), rank + (is_new ? 1 : 0));
+    for (const ValueId part : parts) {
+      if (emitter_.rank(part) != rank) {
+        invalid(fmt::format("it joins tensors of {} and {} axes", rank, emitter_.rank(part)));
+      }
+    }
     for (ValueId& part : parts) {
       if (is_new) part = emitter_.unsqueeze(part, along);
     }
@@ -113,6 +118,9 @@ class Sequences {
     int64_t each = 1;
     if (given != ir::kNone) {
       const std::vector<int64_t> ints = known_ints(emitter_, given, "split");
+      for (const int64_t length : ints) {
+        if (length < 0) invalid(fmt::format("a part of {} elements", length));
+      }
       if (emitter_.rank(given) > 0) return {ints.begin(), ints.end()};
       each = ints[0];
     }

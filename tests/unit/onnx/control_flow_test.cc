@@ -337,5 +337,26 @@ TEST(ImportSequences, PlacesAndLengthsAreIntegers) {
   }
 }
 
+// They used to be read past the end of the shorter shape.
+TEST(ImportSequences, TensorsOfSeveralRanksAreNotJoined) {
+  for (const char* axis : {"<axis = -1, new_axis = 1>", "<axis = 1>"}) {
+    const Failure failure = import_failure(
+        17, std::string("(float[2, 3, 4] x, float[2, 3] z) => (float[a, b, c, d] y) { s = SequenceConstruct(x, z) "
+                        "[odd] y = ConcatFromSequence") +
+                axis + "(s) }");
+    EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+    EXPECT_TRUE(failure.mentions("odd") && failure.mentions("joins tensors of 3 and 2 axes")) << failure;
+  }
+}
+
+TEST(ImportSequences, APartHasNoNegativeLength) {
+  const Failure failure =
+      import_failure(17,
+                     "(float[4] x) => (float[n] y) <int64[2] lengths = {5, -1}> { [odd] parts = SplitToSequence(x, "
+                     "lengths) y = ConcatFromSequence<axis = 0>(parts) }");
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("odd") && failure.mentions("a part of -1 elements")) << failure;
+}
+
 }  // namespace
 }  // namespace planwright::builder
