@@ -125,7 +125,7 @@ int count_onnx_nodes(const planfmt::ProgramModel& program) {
 }  // namespace
 
 BuildResult build(Graph graph, const BuildOptions& options) {
-  run_passes(graph, options.observe_pass);
+  run_passes(graph, options.observe_pass, options.weight_only);
   collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
   BuildResult result;

@@ -3,10 +3,12 @@
 #define PLANWRIGHT_BUILDER_BUILD_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "builder/ir/graph.h"
+#include "builder/passes/passes.h"
 #include "builder/profile.h"
 #include "planfmt/plan_model.h"
 #include "tactics/select.h"
@@ -16,6 +18,7 @@ namespace planwright::builder {
 struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
+  std::optional<WeightRounding> weight_only;  // leave to round weights
   // With leave for bf16: how many of the contractions (those outside bodies, in order of execution) stay in fp32.
   int exact_contractions = 0;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty

@@ -18,7 +18,8 @@ using ir::ValueId;
 
 // Where a contraction's columns lie.
 size_t column_axis(const Node& node, const Value& output) {
-  return node.kind == OpKind::kMatMul ? output.dims.size() - 1 : 1;
+  const bool is_product = node.kind == OpKind::kMatMul || node.kind == OpKind::kBlockMatMul;
+  return is_product ? output.dims.size() - 1 : 1;
 }
 
 // A maximum is one of its operands, which bf16 holds already.

@@ -13,7 +13,7 @@ bool takes_logarithm(const ir::Node& node) {
 
 }  // namespace
 
-bool is_contraction(OpKind op) { return op == OpKind::kConv || op == OpKind::kConvTranspose || op == OpKind::kMatMul; }
+bool is_contraction(OpKind op) { return takes_epilogue(op); }
 
 std::vector<ir::NodeId> contractions_of(const ir::Graph& graph) {
   std::vector<ir::NodeId> list;

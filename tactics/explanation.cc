@@ -57,7 +57,7 @@ ExplainedTactic fate_of(const Contest& contest, size_t index) {
 
 }  // namespace
 
-Explanation explain(const Contest& contest, const std::string& layer) {
+Explanation explain(const Contest& contest, const std::string& layer, size_t chosen) {
   Explanation explanation;
   explanation.layer = layer;
   explanation.op = operator_of(*contest.spec);
@@ -73,7 +73,7 @@ Explanation explain(const Contest& contest, const std::string& layer) {
       tactic.remark = fmt::format("not among the first {} (--maxTactics)", contest.tried.size());
     }
     tactic.name = title_of(contest.candidates[i]);
-    tactic.is_chosen = i == contest.chosen;
+    tactic.is_chosen = i == chosen;
     explanation.tactics.push_back(std::move(tactic));
   }
   std::stable_sort(explanation.tactics.begin(), explanation.tactics.end(),
@@ -82,9 +82,9 @@ Explanation explain(const Contest& contest, const std::string& layer) {
                    });
   const ExplainedTactic& fastest = explanation.tactics.front();
   for (ExplainedTactic& tactic : explanation.tactics) {
-    if (tactic.is_chosen && tactic.time_us > 0 && &tactic != &fastest) {
-      tactic.remark = "as fast within the noise, and the better guess";
-    }
+    if (!tactic.is_chosen || tactic.time_us <= 0 || &tactic == &fastest) continue;
+    tactic.remark = chosen == contest.chosen ? "as fast within the noise, and the better guess"
+                                             : "of smaller weights, which would take too much memory in all";
   }
   explanation.refused_by = kernels_by_reason(contest.refusals);
   return explanation;

@@ -27,8 +27,8 @@ struct Explanation {
   std::vector<std::pair<std::string, std::string>> refused_by;  // (reason, kernels): never candidates
 };
 
-// Of the layer called `layer`, once its contest is decided.
-Explanation explain(const Contest& contest, const std::string& layer);
+// Of the layer called `layer`, once its contest is decided and candidate `chosen` taken.
+Explanation explain(const Contest& contest, const std::string& layer, size_t chosen);
 
 }  // namespace planwright::tactics
 

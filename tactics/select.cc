@@ -13,9 +13,11 @@
 #include "tactics/fingerprint.h"
 #include "tactics/kernels/custom.h"
 #include "tactics/kernels/registry.h"
+#include "tactics/pack.h"
 #include "tactics/search_budget.h"
 #include "tactics/timing_cache.h"
 #include "tactics/trial_process.h"
+#include "tactics/weight_bound.h"
 #include "tactics/work.h"
 
 namespace planwright::tactics {
@@ -120,13 +122,21 @@ class Search {
   std::vector<Choice> choose(const std::vector<StepSpec>& specs) {
     std::vector<Choice> decided, choices;
     for (Contest& contest : contests_) decided.push_back(decide(contest));
+    const std::vector<size_t> chosen = chosen_by_layer();
     for (size_t i = 0; i < contest_of_.size(); ++i) {
       const size_t number = contest_of_[i];
       choices.push_back(decided[number]);
       stats_.timed += decided[number].timed;
       decided[number].timed = 0;  // once, for the first layer
-      count(contests_[number].basis);
-      if (options_.explain) stats_.explanations.push_back(explain(contests_[number], specs[i].name));
+      const Contest& contest = contests_[number];
+      if (chosen[i] != contest.chosen) {
+        const Measurement& smaller = (*contest.measurements)[chosen[i]];
+        choices.back().candidate = contest.candidates[chosen[i]];
+        choices.back().time_us = smaller.time_us;
+        choices.back().spread = smaller.spread;
+      }
+      count(contest.basis);
+      if (options_.explain) stats_.explanations.push_back(explain(contest, specs[i].name, chosen[i]));
     }
     return choices;
   }
@@ -226,6 +236,36 @@ class Search {
     }
     choice.candidate = contest.candidates[contest.chosen];
     return choice;
+  }
+
+  // Of each layer's candidates the one to take: the contest's winner, or where weights would pass their bound one that
+  // stores them smaller.
+  std::vector<size_t> chosen_by_layer() const {
+    std::vector<PackedLayer> layers;
+    uint64_t plain_bytes = 0;
+    for (const size_t number : contest_of_) {
+      const Contest& contest = contests_[number];
+      PackedLayer& layer = layers.emplace_back();
+      layer.plain_bytes = constant_bytes(*contest.spec, 0);
+      plain_bytes += layer.plain_bytes;
+      if (!contest.measurements || layer.plain_bytes == 0) continue;
+      for (size_t i = 0; i < contest.tried.size(); ++i) {
+        const Measurement& measurement = (*contest.measurements)[i];
+        if (i != contest.chosen && (!is_usable(measurement.outcome) || measurement.time_us <= 0)) continue;
+        if (i == contest.chosen) layer.chosen = layer.tactics.size();
+        layer.tactics.push_back({i, stored_bytes(*contest.spec, contest.tried[i]), measurement.time_us});
+      }
+      // A last resort stores what the model does.
+      if (contest.chosen >= contest.tried.size()) layer.tactics.clear();
+    }
+    bound_weights(weight_limit(plain_bytes), &layers);
+    std::vector<size_t> chosen;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const PackedLayer& layer = layers[i];
+      chosen.push_back(layer.tactics.empty() ? contests_[contest_of_[i]].chosen
+                                             : layer.tactics[layer.chosen].candidate);
+    }
+    return chosen;
   }
 
   // How many candidates a trial that nobody hurried tries, or those that had their turn in time.

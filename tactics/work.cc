@@ -29,7 +29,8 @@ double core_work_of(const StepSpec& spec) {
   const double output = count_of(spec.outputs[0]);
   const auto input = [&](size_t i) -> const TensorView& { return spec.inputs[i].view; };
   switch (spec.op) {
-    case OpKind::kMatMul: return 2 * output * count_from(input(0), input(0).rank - 1);
+    case OpKind::kMatMul:
+    case OpKind::kBlockMatMul: return 2 * output * count_from(input(0), input(0).rank - 1);
     case OpKind::kConv: return 2 * output * count_from(input(1), 1);
     case OpKind::kConvTranspose: return 2 * count_of(input(0)) * count_from(input(1), 1);
     case OpKind::kAttention:

@@ -100,10 +100,23 @@ Drop worst_drop(const std::vector<Tensors>& got, const std::vector<Tensors>& wan
   return worst;
 }
 
+// A build of first candidates: which they are matters little to what they compute.
+builder::BuildOptions untimed(const AccuracyRequest& request) {
+  builder::BuildOptions options = request.options;
+  options.search.optimization_level = 0;
+  options.search.explain = false;
+  options.search.warn = nullptr;
+  options.search.progress = nullptr;
+  options.begin_search = nullptr;
+  return options;
+}
+
+std::string words_for(const Drop& drop) { return fmt::format("1 - cosine of {} is {:.2g}", drop.output, drop.value); }
+
 class Keeper {
  public:
   explicit Keeper(const AccuracyRequest& request) : request_(request) {
-    builder::BuildOptions exact = untimed();
+    builder::BuildOptions exact = untimed(request_);
     exact.search.bf16 = false;
     want_ = run_profiles(builder::build(request_.import(), exact).plan);
   }
@@ -115,7 +128,7 @@ class Keeper {
   int exact_contractions(int count) const {
     int too_few = 0, enough = count;
     while (enough - too_few > std::max(1, count / 8)) {
-      builder::BuildOptions options = untimed();
+      builder::BuildOptions options = untimed(request_);
       options.exact_contractions = (too_few + enough) / 2;
       const bool is_enough = drop_of(builder::build(request_.import(), options).plan).value <= request_.max_drop;
       (is_enough ? enough : too_few) = options.exact_contractions;
@@ -124,17 +137,6 @@ class Keeper {
   }
 
  private:
-  // A build of first candidates: which they are matters little to what they compute.
-  builder::BuildOptions untimed() const {
-    builder::BuildOptions options = request_.options;
-    options.search.optimization_level = 0;
-    options.search.explain = false;
-    options.search.warn = nullptr;
-    options.search.progress = nullptr;
-    options.begin_search = nullptr;
-    return options;
-  }
-
   const AccuracyRequest& request_;
   std::vector<Tensors> want_;
 };
@@ -155,15 +157,25 @@ bool multiplies_in_bf16(const planfmt::PlanModel& plan) {
   });
 }
 
+void report_rounding(const AccuracyRequest& request, const builder::BuildResult& built) try {
+  builder::BuildOptions exact = untimed(request);
+  exact.search.bf16 = false;
+  exact.weight_only.reset();
+  const Drop drop = worst_drop(run_profiles(built.plan), run_profiles(builder::build(request.import(), exact).plan));
+  if (!drop.output.empty()) {
+    request.say(fmt::format("rounded weights against fp32, on random inputs: {}", words_for(drop)));
+  }
+} catch (const pw::Failure& failure) {
+  request.warn(
+      fmt::format("what rounding the weights costs is not known, for random inputs do not run: {}", failure.what()));
+}
+
 builder::BuildResult keep_accuracy(const AccuracyRequest& request, builder::BuildResult built) try {
   const Keeper keeper(request);
   const Drop first = keeper.drop_of(built.plan);
-  const auto words = [](const Drop& drop) {
-    return fmt::format("1 - cosine of {} is {:.2g}", drop.output, drop.value);
-  };
   if (first.output.empty()) return built;
   if (first.value <= request.max_drop) {
-    request.say(fmt::format("bf16 against fp32, on random inputs: {}", words(first)));
+    request.say(fmt::format("bf16 against fp32, on random inputs: {}", words_for(first)));
     return built;
   }
   const int count = built.contractions;
@@ -175,10 +187,11 @@ builder::BuildResult keep_accuracy(const AccuracyRequest& request, builder::Buil
     mended = rebuild(request, exact, count);
     drop = keeper.drop_of(mended.plan);
   }
-  request.warn(fmt::format(
-      "in bf16 {}, on random inputs, and --maxDrop allows {:g}: {} of {} contractions stay in fp32, "
-      "which leaves {:.2g}",
-      words(first), request.max_drop, exact == count ? "all" : fmt::format("the first {}", exact), count, drop.value));
+  request.warn(
+      fmt::format("in bf16 {}, on random inputs, and --maxDrop allows {:g}: {} of {} contractions stay in fp32, "
+                  "which leaves {:.2g}",
+                  words_for(first), request.max_drop, exact == count ? "all" : fmt::format("the first {}", exact),
+                  count, drop.value));
   return mended;
 } catch (const pw::Failure& failure) {
   request.warn(fmt::format("how far bf16 is from fp32 is not known, for random inputs do not run: {}", failure.what()));

@@ -1,4 +1,5 @@
-// Keeping an engine that multiplies in bf16 close to one in fp32 (--maxDrop).
+// How far an engine's outputs are from those in fp32: with rounded weights (--weightOnly), and kept close where it
+// multiplies in bf16 (--maxDrop).
 #ifndef PLANWRIGHT_APPS_BUILDENGINE_ACCURACY_H_
 #define PLANWRIGHT_APPS_BUILDENGINE_ACCURACY_H_
 
@@ -18,6 +19,10 @@ struct AccuracyRequest {
   double max_drop;  // of 1 - cosine, of each output that holds floats
   std::function<void(const std::string&)> say, warn;
 };
+
+// Says how far apart the engine that `request` was built to and one of the model's own weights are, on the same random
+// inputs at each profile's opt.
+void report_rounding(const AccuracyRequest& request, const builder::BuildResult& built);
 
 // Runs the engine that `request` was built to and one in fp32 on the same random inputs, at each profile's opt. Where
 // outputs are further apart than allowed, builds again with as many of the first contractions in fp32 as that takes,

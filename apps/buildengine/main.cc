@@ -185,6 +185,7 @@ int run_main(int argc, char** argv) {
   build_options.profiles = resolve_profiles(model.inputs(), builder::shape_inputs(model), options.profiles, &notes);
   for (const std::string& note : notes) progress.say(note);
   build_options.search = options.search;
+  build_options.weight_only = options.weight_only;
   build_options.search.cancelled = interrupted;
   build_options.search.warn = [&](const std::string& text) { progress.warn(text); };
   if (options.search.explain) {
@@ -206,14 +207,13 @@ int run_main(int argc, char** argv) {
   ir::Graph graph = builder::import_model(model, build_options.profiles);
   for (const std::string& text : graph.warnings) progress.warn(text);
   builder::BuildResult built = builder::build(std::move(graph), build_options);
-  if (multiplies_in_bf16(built.plan) && options.max_drop < 1) {
-    built = keep_accuracy({.import = [&] { return builder::import_model(model, build_options.profiles); },
-                           .options = build_options,
-                           .max_drop = options.max_drop,
-                           .say = [&](const std::string& text) { progress.say(text); },
-                           .warn = [&](const std::string& text) { progress.warn(text); }},
-                          std::move(built));
-  }
+  const AccuracyRequest accuracy{.import = [&] { return builder::import_model(model, build_options.profiles); },
+                                 .options = build_options,
+                                 .max_drop = options.max_drop,
+                                 .say = [&](const std::string& text) { progress.say(text); },
+                                 .warn = [&](const std::string& text) { progress.warn(text); }};
+  if (multiplies_in_bf16(built.plan) && options.max_drop < 1) built = keep_accuracy(accuracy, std::move(built));
+  if (options.weight_only) report_rounding(accuracy, built);
   warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();

@@ -46,7 +46,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--calibrator", "it belongs to --int8, which is not built yet"},
     {"--calib", "it belongs to --int8, which is not built yet"},
     {"--evalData", "it belongs to --int8, which is not built yet"},
-    {"--weightOnly", "weights are stored in fp32 so far"},
     {"--layerPrecisions", "engines compute in fp32 so far"},
     {"--layerOutputTypes", "engines compute in fp32 so far"},
     {"--precisionConstraints", "engines compute in fp32 so far"},
@@ -181,6 +180,17 @@ double parse_share(const std::string& text, const std::string& flag) {
   return number;
 }
 
+// int8, int4, or int4:g64
+builder::WeightRounding parse_weight_rounding(const std::string& text) {
+  constexpr int kDefaultBlock = 32;
+  if (text == "int8") return {8, 0};
+  if (text == "int4") return {4, kDefaultBlock};
+  for (const int block : {32, 64, 128}) {
+    if (text == fmt::format("int4:g{}", block)) return {4, block};
+  }
+  throw UsageError(fmt::format("--weightOnly: '{}' is none of int8, int4, int4:g32, int4:g64, int4:g128", text));
+}
+
 void parse_pools(const std::string& text, EngineOptions& options) {
   for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
     if (pool == "workspace") {
@@ -198,7 +208,7 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
-  std::string isa = "native", pools, budget, max_drop;
+  std::string isa = "native", pools, budget, max_drop, weight_only;
   CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
   app.set_version_flag("--version", std::string("buildengine ") + pw_version());
   app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
@@ -236,6 +246,9 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "refused or dropped, which was chosen; not why layers were fused or were not")
           ->expected(0, 1);
   app.add_flag("--bf16", options.search.bf16, "let layers multiply in bf16 where that is faster");
+  app.add_option("--weightOnly", weight_only,
+                 "round the weights of products and look-ups, which are computed in fp32 all the same: int8 (a scale "
+                 "for each column or row), int4[:g32|g64|g128] (of products, one for each block of so many rows)");
   app.add_option("--maxDrop", max_drop,
                  "with --bf16: how far outputs may be from fp32's, of 1 - cosine on random inputs (0.1%); 100%: any");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
@@ -254,6 +267,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   options.search.excluded_sources = parse_sources(sources);
   if (!pools.empty()) parse_pools(pools, options);
   if (!budget.empty()) options.search.budget_seconds = parse_seconds(budget, "--budget");
+  if (!weight_only.empty()) options.weight_only = parse_weight_rounding(weight_only);
   if (!max_drop.empty()) {
     if (!options.search.bf16) throw UsageError("--maxDrop belongs to --bf16: without it engines compute in fp32");
     options.max_drop = parse_share(max_drop, "--maxDrop");

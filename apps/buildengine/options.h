@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/buildengine/profiles.h"
+#include "builder/passes/passes.h"
 #include "tactics/select.h"
 
 namespace planwright::apps {
@@ -18,6 +19,7 @@ struct EngineOptions {
   std::vector<ShapeFlags> profiles;  // at least one
   bool has_shapes = false;           // any shape flag was given
   tactics::SearchOptions search;
+  std::optional<builder::WeightRounding> weight_only;
   double max_drop = 1e-3;  // with bf16: of 1 - cosine to fp32; 1: any
   uint64_t arena_limit = UINT64_MAX;
   std::string export_layer_info;

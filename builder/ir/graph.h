@@ -81,7 +81,7 @@ using Params =
                  OneHotParams, TriluParams, TransposeParams, SliceParams, ConcatParams, PadParams,
                  ReverseSequenceParams, FillParams, RnnParams, ShapeValuesParams, TreeEnsembleParams, GridSampleParams,
                  RoiAlignParams, DeformConvParams, RandomParams, LoopParams, UniqueParams, NonMaxSuppressionParams,
-                 CustomParams>;
+                 BlockMatMulParams, CustomParams>;
 
 // The struct that belongs to an operator, with its defaults.
 Params default_params(OpKind kind);

@@ -55,6 +55,7 @@ class Inference {
       case OpKind::kDeformConv: return deform_conv();
       case OpKind::kDet: return {det()};
       case OpKind::kPairCoupling: return {pair_coupling()};
+      case OpKind::kBlockMatMul: return {block_matmul()};
       case OpKind::kRandom:
       case OpKind::kResize:
       case OpKind::kReshape:
@@ -133,6 +134,19 @@ class Inference {
     Shape out = broadcast_shapes({Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)}, node_.name, guards_);
     out.push_back(a[a.size() - 2]);
     out.push_back(b.back());
+    return out;
+  }
+
+  Shape block_matmul() const {
+    require_rank(0, 2);
+    const int64_t block = node_.as<BlockMatMulParams>().block;
+    require(block >= 1, fmt::format("a block of {} rows", block));
+    require(dims(1).size() == 2 && dims(2).size() == 2, "its weights and scales must be matrices");
+    match(dims(0).back(), dims(1)[0], "the product's inner dims");
+    match(dims(2)[0], ceil_div(dims(1)[0], block), "a scale for each block of rows");
+    match(dims(2)[1], dims(1)[1], "a scale for each column");
+    Shape out = dims(0);
+    out.back() = dims(1)[1];
     return out;
   }
 
@@ -447,6 +461,7 @@ std::vector<std::optional<DType>> infer_types(const Graph& graph, const Node& no
     case OpKind::kCustom:
     case OpKind::kFill: return types;
     case OpKind::kMatMul:
+    case OpKind::kBlockMatMul:
     case OpKind::kConv:
     case OpKind::kConvTranspose:
       // Integer products accumulate wider, and an epilogue stores what it likes.

@@ -56,6 +56,7 @@ Params default_params(OpKind kind) {
     case OpKind::kLoop: return LoopParams{};
     case OpKind::kUnique: return UniqueParams{};
     case OpKind::kNonMaxSuppression: return NonMaxSuppressionParams{};
+    case OpKind::kBlockMatMul: return BlockMatMulParams{};
     case OpKind::kCustom: return CustomParams{};
   }
   return NoParams{};

@@ -95,6 +95,7 @@ struct Attributes {
   std::string operator()(const GroupNormParams& p) const {
     return fmt::format("groups={} epsilon={}", p.groups, p.epsilon);
   }
+  std::string operator()(const BlockMatMulParams& p) const { return fmt::format("block={}", p.block); }
   std::string operator()(const LrnParams& p) const {
     return fmt::format("size={} alpha={} beta={} bias={}", p.size, p.alpha, p.beta, p.bias);
   }

@@ -79,6 +79,7 @@ class LayoutPass {
       }
       case OpKind::kExpand: return expand_layout(graph_.value(node.inputs[0]), rank);
       case OpKind::kMatMul:
+      case OpKind::kBlockMatMul:
       case OpKind::kAttention: return order_wanted_by_transpose(output);
       default: break;
     }

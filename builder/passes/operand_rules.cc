@@ -22,6 +22,7 @@ struct Rule {
 // What is not listed takes any strides and writes row-major.
 constexpr Rule kRules[] = {
     {OpKind::kMatMul, {Access::kLastAxis, Access::kMatrix, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
+    {OpKind::kBlockMatMul, {Access::kLastAxis, Access::kAny, Access::kAny}, Access::kLastAxis, ResultOrder::kRowMajor},
     // W is packed where it is a constant, and otherwise small.
     {OpKind::kConv, {Access::kChannelsLast, Access::kAny, Access::kAny}, Access::kChannelsLast, ResultOrder::kAsAccess},
     {OpKind::kConvTranspose,

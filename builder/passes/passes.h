@@ -3,6 +3,7 @@
 #define PLANWRIGHT_BUILDER_PASSES_PASSES_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "builder/ir/graph.h"
@@ -26,6 +27,7 @@ bool share_subexpressions(ir::Graph& graph);  // equal nodes on equal inputs
 bool match_normalisations(ir::Graph& graph);  // LayerNorm, Softmax from the parts exporters break them into
 bool match_attention(ir::Graph& graph);       // MatMul, scale, mask, Softmax, MatMul
 bool match_one_hot(ir::Graph& graph);         // a product with one-hot rows is a Gather
+bool narrow_constants(ir::Graph& graph);      // weights that are integers times scales are kept as integers
 bool fuse_pointwise(ir::Graph& graph);        // Pointwise into Pointwise: one program
 bool fuse_epilogues(ir::Graph& graph);        // Pointwise into the contraction before it
 bool simplify_programs(ir::Graph& graph);  // inside a program: constants, GELU/SiLU/HardSwish forms, unused registers
@@ -41,10 +43,19 @@ bool make_views(ir::Graph& graph);      // sets Value::view, adds Copy where ele
 bool order_nodes(ir::Graph& graph);     // an order with a low memory peak
 bool reuse_inputs(ir::Graph& graph);    // pointwise results over inputs that nothing reads afterwards; runs last
 
+// ---- Only with leave to
+// To what the weights of products are rounded; those that a Gather looks up, to int8 with a scale for each row.
+struct WeightRounding {
+  int bits = 8;       // or 4
+  int64_t block = 0;  // rows that share a scale; 0: a column's all
+};
+bool round_weights(ir::Graph& graph, const WeightRounding& rounding);
+
 // Runs all of them in order (pipeline.cc is that list) on the graph and, inside out, on its bodies, the verifier after
-// each. `observe` (may be empty) sees every
-// pass that changed something. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule.
-void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe = {});
+// each. `observe` (may be empty) sees every pass that changed something. Throws std::logic_error naming the guilty pass
+// if the verifier finds a broken rule.
+void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe = {},
+                const std::optional<WeightRounding>& rounding = std::nullopt);
 
 }  // namespace planwright::builder
 

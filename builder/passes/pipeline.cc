@@ -33,8 +33,8 @@ constexpr NamedPass kMatch[] = {
 
 // Again until nothing changes: a one-hot and an activation are several nodes, so they are seen once these are one.
 constexpr NamedPass kFuse[] = {
-    PW_PASS(simplify_algebra),  PW_PASS(fuse_pointwise), PW_PASS(sink_reshapes),
-    PW_PASS(simplify_programs), PW_PASS(match_one_hot),  PW_PASS(fold_constants),
+    PW_PASS(simplify_algebra), PW_PASS(fuse_pointwise), PW_PASS(sink_reshapes),    PW_PASS(simplify_programs),
+    PW_PASS(match_one_hot),    PW_PASS(fold_constants), PW_PASS(narrow_constants),
 };
 
 constexpr NamedPass kEpilogues[] = {
@@ -69,12 +69,15 @@ class Runner {
  public:
   using Observer = std::function<void(const std::string& pass, const ir::Graph&)>;
   // Of `graph`, which is `root` or a body in it.
-  Runner(ir::Graph& root, ir::Graph& graph, const Observer& observe) : root_(root), graph_(graph), observe_(observe) {}
+  Runner(ir::Graph& root, ir::Graph& graph, const Observer& observe, const std::optional<WeightRounding>& rounding)
+      : root_(root), graph_(graph), observe_(observe), rounding_(rounding) {}
 
   void run_all() {
     run_until_stable(kSimplify);
     run_bodies();
     run(kMatch);
+    // Once folding has made weights what they are.
+    if (rounding_) check("round_weights", round_weights(graph_, *rounding_));
     run_until_stable(kFuse);
     run(kEpilogues);
     run(kPlace);
@@ -84,7 +87,7 @@ class Runner {
   void run_bodies() {
     run(kBeforeBodies);
     for (const ir::NodeId id : graph_.order()) {
-      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, observe_).run_all();
+      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, observe_, rounding_).run_all();
     }
     run(kAfterBodies);
   }
@@ -102,27 +105,31 @@ class Runner {
     }
   }
 
-  bool run(const NamedPass& pass) {
-    if (!pass.run(graph_)) return false;
+  bool run(const NamedPass& pass) { return check(pass.name, pass.run(graph_)); }
+
+  bool check(const char* pass, bool has_changed) {
+    if (!has_changed) return false;
     if (const std::string broken = ir::verify(graph_); !broken.empty()) {
-      throw std::logic_error(fmt::format("pass {} left a broken graph: {}", pass.name, broken));
+      throw std::logic_error(fmt::format("pass {} left a broken graph: {}", pass, broken));
     }
-    if (observe_) observe_(pass.name, root_);
+    if (observe_) observe_(pass, root_);
     return true;
   }
 
   ir::Graph& root_;
   ir::Graph& graph_;
   const Observer& observe_;
+  const std::optional<WeightRounding>& rounding_;
 };
 
 }  // namespace
 
-void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe) {
+void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe,
+                const std::optional<WeightRounding>& rounding) {
   if (const std::string broken = ir::verify(graph); !broken.empty()) {
     throw std::logic_error("the imported graph is broken: " + broken);
   }
-  Runner(graph, graph, observe).run_all();
+  Runner(graph, graph, observe, rounding).run_all();
 }
 
 }  // namespace planwright::builder

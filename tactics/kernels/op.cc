@@ -64,6 +64,7 @@ constexpr OpRow kOps[kOpKindCount] = {
     {"Unique", {1, 1, 2, 5}, sizeof(UniqueParams)},
     {"NonMaxSuppression", {2, 4, 2, 2}, sizeof(NonMaxSuppressionParams)},
     {"PairCoupling", {1, 1, 1, 1}, kNoParams},
+    {"BlockMatMul", {3, 3, 1, 1}, sizeof(BlockMatMulParams)},
 };
 
 // `each` for every spatial axis; -1, which no step has, where their number cannot be right.

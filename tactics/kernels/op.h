@@ -85,6 +85,10 @@ enum class OpKind : uint8_t {
   kPairCoupling,  // R[N,pairs of classes] -> P[N,classes]: probabilities that fit those of the pairs, as libsvm finds
                   // them
 
+  // A product by integers with a scale for each block of rows, as quantised weights are kept: A[...,M,K] W[K,N] (int4,
+  // int8) S[ceil(K / block),N] ... -> [...,M,N], the product of A by the numbers W[k,n] * S[k / block,n].
+  kBlockMatMul,
+
   // ---- Control flow, numbered apart: no kernel computes these, the loader runs their bodies. The operands given here
   // are those of a graph's node; the step of a plan has fewer (control.h).
   kIf = 240,  // condition[1] (operands of the first body, then of the second) -> what either body makes
@@ -94,7 +98,7 @@ enum class OpKind : uint8_t {
   kCustom = 248,  // what the plugin says
 };
 
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kPairCoupling) + 1;  // without those numbered apart
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kBlockMatMul) + 1;  // without those numbered apart
 
 constexpr bool is_control(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kLoop; }
 
@@ -116,9 +120,10 @@ struct Arity {
 };
 Arity arity_of(OpKind kind);
 
-// Whether the operator may carry a program that runs on its (single) output: Conv, ConvTranspose, MatMul.
+// Whether the operator may carry a program that runs on its (single) output: Conv, ConvTranspose, MatMul, BlockMatMul.
 constexpr bool takes_epilogue(OpKind kind) {
-  return kind == OpKind::kMatMul || kind == OpKind::kConv || kind == OpKind::kConvTranspose;
+  return kind == OpKind::kMatMul || kind == OpKind::kConv || kind == OpKind::kConvTranspose ||
+         kind == OpKind::kBlockMatMul;
 }
 
 }  // namespace planwright

@@ -308,6 +308,10 @@ struct UniqueParams {
   int32_t sorted = 1;  // 0: in the order in which they first come
 };
 
+struct BlockMatMulParams {
+  int64_t block = 1;  // rows of W that share a scale; of the last block there may be fewer
+};
+
 // scalars: the most boxes picked of a class.
 struct NonMaxSuppressionParams {
   int32_t center_point_box = 0;  // 1: boxes are centre x, y, width, height; 0: two corners y, x

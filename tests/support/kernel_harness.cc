@@ -67,9 +67,23 @@ std::unique_ptr<GuardedMemory> pack(const KernelDescriptor& kernel, const Kernel
   return packed;
 }
 
+// A product by integers as one by the numbers that they stand for.
+KernelCase as_matmul(const KernelCase& c) {
+  const Dims dims = c.inputs[1].dims();
+  std::vector<double> weights = c.inputs[1].elements();
+  const std::vector<double> scales = c.inputs[2].elements();
+  int64_t block;
+  std::memcpy(&block, c.params.data(), sizeof block);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const auto row = static_cast<int64_t>(i) / dims[1], column = static_cast<int64_t>(i) % dims[1];
+    weights[i] *= scales[static_cast<size_t>(row / block * dims[1] + column)];
+  }
+  return KernelCase::of(OpKind::kMatMul, {c.inputs[0], TestTensor::of(DType::kF64, dims, weights)}, c.outputs);
+}
+
 // Sum |x||w| of every output element of a contraction.
 std::vector<double> dot_magnitudes(const KernelCase& c) {
-  KernelCase magnitudes = c;
+  KernelCase magnitudes = c.op == OpKind::kBlockMatMul ? as_matmul(c) : c;
   magnitudes.program.clear();
   magnitudes.inputs.resize(static_cast<size_t>(c.core_inputs));
   for (TestTensor& input : magnitudes.inputs) {
@@ -82,7 +96,7 @@ std::vector<double> dot_magnitudes(const KernelCase& c) {
 
 double dot_length(const KernelCase& c) {
   const TensorView &x = c.inputs[0].view(), &w = c.inputs[1].view();
-  if (c.op == OpKind::kMatMul) return static_cast<double>(x.dims[x.rank - 1]);
+  if (c.op == OpKind::kMatMul || c.op == OpKind::kBlockMatMul) return static_cast<double>(x.dims[x.rank - 1]);
   const double taps =
       static_cast<double>(std::accumulate(w.dims + 2, w.dims + w.rank, int64_t{1}, std::multiplies<>()));
   return taps * static_cast<double>(c.op == OpKind::kConv ? w.dims[1] : x.dims[1]);

@@ -9,6 +9,7 @@ KernelCase random_case(OpKind op, Rng& rng) {
   switch (op) {
     case OpKind::kPointwise: return cases::pointwise(make, rng);
     case OpKind::kMatMul: return cases::matmul(make);
+    case OpKind::kBlockMatMul: return cases::block_matmul(make);
     case OpKind::kConv: return cases::conv(make);
     case OpKind::kConvTranspose: return cases::conv_transpose(make);
     case OpKind::kAttention: return cases::attention(make);

@@ -31,6 +31,21 @@ KernelCase matmul(CaseMaker& make) {
   return c;
 }
 
+KernelCase block_matmul(CaseMaker& make) {
+  Dims a = make.dims(1, 3), y = a;
+  const int64_t k = make.dim(), n = make.dim(), block = make.between(1, 6);
+  a.push_back(k);
+  y.push_back(n);
+  KernelCase c =
+      KernelCase::of(OpKind::kBlockMatMul,
+                     {make.tensor(make.float_type(), a), make.tensor(make.chance(2) ? DType::kI4 : DType::kI8, {k, n}),
+                      make.tensor(make.float_type(), {(k + block - 1) / block, n})},
+                     {make.output(make.any_type(), y)});
+  c.with(BlockMatMulParams{block});
+  make.maybe_add_epilogue(&c);
+  return c;
+}
+
 KernelCase conv(CaseMaker& make) {
   const CaseMaker::Windows w = make.windows();
   ConvParams params;

@@ -9,6 +9,7 @@ namespace planwright::testing::cases {
 // random_contractions.cc
 KernelCase pointwise(CaseMaker& make, Rng& rng);
 KernelCase matmul(CaseMaker& make);
+KernelCase block_matmul(CaseMaker& make);
 KernelCase conv(CaseMaker& make);
 KernelCase conv_transpose(CaseMaker& make);
 KernelCase attention(CaseMaker& make);

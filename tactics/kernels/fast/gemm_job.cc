@@ -137,6 +137,11 @@ class TileRunner {
     }
   }
 
+  // Makes what the tiles of a panel share.
+  void begin_panel(int64_t panel) {
+    if (job_.make_panel != nullptr) job_.make_panel(job_.context, panel, job_.room);
+  }
+
   // This is run number `index` of `tiles` with this panel; `next_panel` comes after them.
   void run(int64_t slot, int rows, int64_t panel, int64_t next_panel, int64_t index, int64_t tiles) {
     const PanelPlan& panels = job_.panels;
@@ -186,14 +191,21 @@ class TileRunner {
       return finish_half_tile(finish);
     }
 
+    if (job_.multiply != nullptr) {
+      job_.multiply(job_.context, panel, pointers, rows, sums_, pitch);
+      return finish_tile(epilogue_, tier, finish, registers_);
+    }
+
     GemmTile tile;
     tile.rows = pointers;
     tile.taps = job_.taps;
     tile.depth = job_.depth;
     const bool in_place = job_.unpacked != nullptr && columns == pitch;
-    tile.panel = in_place ? job_.unpacked + column : job_.packed + job_.taps * job_.depth * column;
+    tile.panel = in_place                     ? job_.unpacked + column
+                 : job_.make_panel != nullptr ? job_.room
+                                              : job_.packed + job_.taps * job_.depth * column;
     tile.panel_step = in_place ? job_.unpacked_step : pitch;
-    if (next_panel < panels.count() && job_.unpacked == nullptr) {
+    if (next_panel < panels.count() && job_.unpacked == nullptr && job_.make_panel == nullptr) {
       const int64_t rows_of_panel = job_.taps * job_.depth;
       read_ahead(job_.packed + rows_of_panel * panels.column(next_panel), rows_of_panel,
                  panels.vectors(next_panel) * tier.lanes * static_cast<int64_t>(sizeof(float)), index, tiles, &tile);
@@ -371,9 +383,12 @@ int64_t packed_depth(const GemmShape& shape, int64_t depth) {
   return shape.half == nullptr ? depth : ceil_div(depth, kHalfStep) * kHalfStep / 2;
 }
 
-void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
-                    const float* from, int64_t row_stride, int64_t column_stride, float* packed) {
-  if (shape.half == nullptr) return pack_rows(panels, depth, row, count, from, row_stride, column_stride, packed);
+namespace {
+
+// Rows [row, row + count) of a B whose element [k][j] is value(k, j).
+template <typename Value>
+void pack_halves(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
+                 const Value& value, float* packed) {
   const int64_t pairs = packed_depth(shape, depth);
   // The last rows bring the padding with them.
   const int64_t end = row + count == depth ? 2 * pairs : row + count;
@@ -383,11 +398,26 @@ void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t dep
     for (int64_t k = row; k < end; ++k) {
       for (int64_t j = 0; j < width; ++j) {
         const bool real = k < depth && j < panels.columns(panel);
-        const float value = real ? from[(k - row) * row_stride + (column + j) * column_stride] : 0.0f;
-        to[(k / 2 * width + j) * 2 + k % 2] = bf16_of_float(value);
+        to[(k / 2 * width + j) * 2 + k % 2] = bf16_of_float(real ? value(k, column + j) : 0.0f);
       }
     }
   }
+}
+
+}  // namespace
+
+void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
+                    const float* from, int64_t row_stride, int64_t column_stride, float* packed) {
+  if (shape.half == nullptr) return pack_rows(panels, depth, row, count, from, row_stride, column_stride, packed);
+  const auto value = [&](int64_t k, int64_t column) { return from[(k - row) * row_stride + column * column_stride]; };
+  pack_halves(shape, panels, depth, row, count, value, packed);
+}
+
+void pack_half_values(const GemmShape& shape, const PanelPlan& panels, int64_t depth,
+                      float (*value)(const void* context, int64_t k, int64_t column), const void* context,
+                      float* packed) {
+  const auto of_context = [&](int64_t k, int64_t column) { return value(context, k, column); };
+  pack_halves(shape, panels, depth, 0, depth, of_context, packed);
 }
 
 Status validate_split(const TacticParams& tactic) {
@@ -473,6 +503,7 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
       cursor.for_each_run(rows_of(tile), [](const int64_t*, int, int64_t) {});
     }
     for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+      runner.begin_panel(panel);
       const int64_t next = panel + 1 < last_panel ? panel + 1 : job.panels.count();
       for (int64_t tile = begin; tile < end; ++tile) {
         runner.run(tile - begin, rows_of(tile), panel, next, tile - begin, end - begin);

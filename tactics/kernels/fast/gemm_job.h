@@ -28,6 +28,10 @@ int64_t packed_depth(const GemmShape& shape, int64_t depth);
 // As pack_rows (gemm_panel.h), in the form that the shape's micro kernels read.
 void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
                     const float* from, int64_t row_stride, int64_t column_stride, float* packed);
+// All rows in bf16, as the micro kernels of such shapes read them, of a B whose element [k][j] is value(context, k, j).
+void pack_half_values(const GemmShape& shape, const PanelPlan& panels, int64_t depth,
+                      float (*value)(const void* context, int64_t k, int64_t column), const void* context,
+                      float* packed);
 
 // The rows of a job in the output: a box, walked in row-major order, of every `step`-th position from `start` on along
 // each axis of the output but the column's, where the box has the one position `start`.
@@ -112,6 +116,12 @@ struct GemmJob {
   int64_t out_strides[kMaxRank];
   // Writes the addresses of `count` rows of A from the cursor's on to to[tap * count + row].
   void (*row_pointers)(const void* context, RowCursor cursor, int count, const float** to);
+  // Where B is not `packed`: makes one of its panels, as floats, in the task's `room`.
+  void (*make_panel)(const void* context, int64_t panel, float* room) = nullptr;
+  float* room = nullptr;
+  // In place of the micro kernels: the sums of a tile of rows by a panel, rows `pitch` apart.
+  void (*multiply)(const void* context, int64_t panel, const float* const* rows, int count, float* sums,
+                   int64_t pitch) = nullptr;
   const void* context;
 };
 

@@ -1,5 +1,6 @@
 // Contractions in bf16: of fp32 operands, weights packed as bf16, activations rounded on the way, sums in fp32. What
 // they share with those in fp32 is conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
+#include "tactics/kernels/fast/block_matmul.h"
 #include "tactics/kernels/fast/conv.h"
 #include "tactics/kernels/fast/conv_transpose.h"
 #include "tactics/kernels/fast/first_layer.h"
@@ -89,17 +90,34 @@ constexpr KernelDescriptor matmul_kernel(const char* name, Isa isa) {
   return kernel;
 }
 
+template <const fast::GemmShape& kShape>
+constexpr KernelDescriptor block_matmul_kernel(const char* name, Isa isa) {
+  KernelDescriptor kernel = half_kernel(name, OpKind::kBlockMatMul, isa);
+  kernel.packed_inputs = 1u << 1 | 1u << 2;
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_block_matmul(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::block_matmul_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::block_matmul_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_block_matmul(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_block_matmul(args, kShape, nullptr); };
+  kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
+    return fast::block_matmul_tactics(args, kShape, list, capacity);
+  };
+  return kernel;
+}
+
 constexpr KernelDescriptor kKernels[] = {
     image_kernel<kAmx>("conv_bf16_image_32x2_amx", Isa::kAmx),
     first_layer_kernel<kAmx>("first_layer_bf16_32x2_amx", Isa::kAmx),
     conv_kernel<kAmx>("conv_bf16_32x2_amx", Isa::kAmx),
     conv_transpose_kernel<kAmx>("conv_transpose_bf16_32x2_amx", Isa::kAmx),
     matmul_kernel<kAmx>("matmul_bf16_32x2_amx", Isa::kAmx),
+    block_matmul_kernel<kAmx>("block_matmul_bf16_32x2_amx", Isa::kAmx),
     image_kernel<kAvx512>("conv_bf16_image_12x2_avx512vnni", Isa::kAvx512Vnni),
     first_layer_kernel<kAvx512>("first_layer_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_kernel<kAvx512>("conv_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     conv_transpose_kernel<kAvx512>("conv_transpose_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
     matmul_kernel<kAvx512>("matmul_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
+    block_matmul_kernel<kAvx512>("block_matmul_bf16_12x2_avx512vnni", Isa::kAvx512Vnni),
 };
 
 }  // namespace

@@ -89,6 +89,19 @@ TEST(BuildOptions, ADropIsAShareAndBelongsToBf16) {
   }
 }
 
+TEST(BuildOptions, LeaveToRoundWeights) {
+  EXPECT_FALSE(parse({}).weight_only);
+  EXPECT_EQ(parse({"--weightOnly=int8"}).weight_only->bits, 8);
+  EXPECT_EQ(parse({"--weightOnly=int8"}).weight_only->block, 0);
+  EXPECT_EQ(parse({"--weightOnly=int4"}).weight_only->bits, 4);
+  EXPECT_EQ(parse({"--weightOnly=int4"}).weight_only->block, 32);
+  EXPECT_EQ(parse({"--weightOnly=int4:g128"}).weight_only->block, 128);
+  for (const char* text : {"int2", "int8:g32", "int4:32", "int4:g16", "fp16"}) {
+    EXPECT_THAT(refusal({std::string("--weightOnly=") + text}),
+                HasSubstr(std::string("--weightOnly: '") + text + "' is none of int8, int4, int4:g32"));
+  }
+}
+
 TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
   EXPECT_EQ(parse({"--isa=baseline"}).search.isa, Isa::kBaseline);
   EXPECT_THAT(refusal({"--isa=sse9"}), HasSubstr("none of native"));
@@ -111,7 +124,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--calibrator=entropy",
                            "--calib=x",
                            "--evalData=x",
-                           "--weightOnly=int8",
                            "--layerPrecisions=x:fp16",
                            "--layerOutputTypes=x:fp16",
                            "--precisionConstraints=obey",

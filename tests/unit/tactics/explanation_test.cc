@@ -31,7 +31,7 @@ class Explain : public testing::Test {
   // "NAME TIME: REMARK" of each tactic, the chosen one with a * before it.
   std::vector<std::string> lines() const {
     std::vector<std::string> lines;
-    for (const ExplainedTactic& tactic : explain(contest_, "copy_me").tactics) {
+    for (const ExplainedTactic& tactic : explain(contest_, "copy_me", contest_.chosen).tactics) {
       lines.push_back((tactic.is_chosen ? "*" : "") + tactic.name + " " +
                       std::to_string(static_cast<int>(tactic.time_us)) + ": " + tactic.remark);
     }
@@ -50,8 +50,8 @@ TEST_F(Explain, SaysWhatBecameOfEachTactic) {
   EXPECT_THAT(lines(),
               ElementsAre("*second {8, 0, 2} 10: ", "third 30: clearly slower, dropped after 2 runs",
                           "first 0: crashed (Segmentation fault)", "reference_copy 0: the last resort, never timed"));
-  EXPECT_EQ(explain(contest_, "copy_me").basis, "timed");
-  EXPECT_EQ(explain(contest_, "copy_me").op, "Copy");
+  EXPECT_EQ(explain(contest_, "copy_me", contest_.chosen).basis, "timed");
+  EXPECT_EQ(explain(contest_, "copy_me", contest_.chosen).op, "Copy");
 }
 
 TEST_F(Explain, SaysWhyAFasterOneWasNotTaken) {
@@ -61,7 +61,16 @@ TEST_F(Explain, SaysWhyAFasterOneWasNotTaken) {
               ElementsAre("second {8, 0, 2} 99: ", "*first 100: as fast within the noise, and the better guess",
                           "third 0: differs from the reference (known from the timing cache)",
                           "reference_copy 0: the last resort, never timed"));
-  EXPECT_EQ(explain(contest_, "copy_me").basis, "times from the timing cache");
+  EXPECT_EQ(explain(contest_, "copy_me", contest_.chosen).basis, "times from the timing cache");
+}
+
+TEST_F(Explain, SaysWhereTheFastestHasTooLargeWeights) {
+  contest_.basis = Basis::kTimed;
+  contest_.measurements = {{Outcome::kTimed, 10, 0.01f, 8}, {Outcome::kTimed, 20, 0.01f, 8}, {Outcome::kWrong}};
+  const std::vector<ExplainedTactic> tactics = explain(contest_, "copy_me", 1).tactics;
+  EXPECT_FALSE(tactics[0].is_chosen);
+  EXPECT_TRUE(tactics[1].is_chosen);
+  EXPECT_EQ(tactics[1].remark, "of smaller weights, which would take too much memory in all");
 }
 
 TEST_F(Explain, SaysWhatTheBudgetLeftOut) {
@@ -73,7 +82,8 @@ TEST_F(Explain, SaysWhatTheBudgetLeftOut) {
   contest_.basis = Basis::kNoBudget;
   contest_.measurements.reset();
   EXPECT_THAT(lines(), ElementsAre("*first 0: ", "second {8, 0, 2} 0: ", "third 0: ", testing::_));
-  EXPECT_EQ(explain(contest_, "copy_me").basis, "not timed, --budget was spent: the first one is taken");
+  EXPECT_EQ(explain(contest_, "copy_me", contest_.chosen).basis,
+            "not timed, --budget was spent: the first one is taken");
 }
 
 TEST_F(Explain, SaysWhatMaxTacticsLeftOut) {
@@ -86,14 +96,14 @@ TEST_F(Explain, SaysWhatMaxTacticsLeftOut) {
 }
 
 TEST_F(Explain, NamesTheLayerWhoseWorkIsTheSame) {
-  EXPECT_EQ(explain(contest_, "copy_too").basis,
+  EXPECT_EQ(explain(contest_, "copy_too", contest_.chosen).basis,
             "not timed at level 0: the first one is taken; the same work as layer copy_me");
-  EXPECT_EQ(explain(contest_, "copy_too").layer, "copy_too");
+  EXPECT_EQ(explain(contest_, "copy_too", contest_.chosen).layer, "copy_too");
 }
 
 TEST_F(Explain, GroupsRefusalsByTheirReason) {
   contest_.refusals = {{&kFirst, "too wide"}, {&kSecond, "too tall"}, {&kSecond, "too wide"}, {&kSecond, "too wide"}};
-  EXPECT_THAT(explain(contest_, "copy_me").refused_by,
+  EXPECT_THAT(explain(contest_, "copy_me", contest_.chosen).refused_by,
               ElementsAre(Pair("too wide", "first, second"), Pair("too tall", "second")));
 }
 

@@ -10,6 +10,8 @@
 
 #include "schemas/types/error.h"
 #include "tactics/kernels/cpu.h"
+#include "tactics/pack.h"
+#include "tactics/weight_bound.h"
 #include "tests/unit/tactics/specs.h"
 
 namespace planwright::tactics {
@@ -63,6 +65,27 @@ TEST_F(SelectTactics, ASecondBuildWithTheSameCacheTimesNothingAndChoosesTheSame)
     EXPECT_GT(warm[i].time_us, 0);
     EXPECT_TRUE(warm[i].from_cache);
   }
+}
+
+// Winograd's weights are four times the filters: 9 MiB for each of these, of 2.25.
+TEST_F(SelectTactics, WeightsStayWithinTheirBound) {
+  const std::vector<StepSpec> specs(4, conv_spec(256, 256, 14));
+  options_.explain = true;
+  uint64_t plain = 0, stored = 0;
+  const std::vector<Choice> choices = select(specs);
+  int of_smaller_weights = 0;
+  bool is_winograd_faster = false;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    plain += constant_bytes(specs[i], 0);
+    stored += stored_bytes(specs[i], choices[i].candidate);
+    const std::vector<ExplainedTactic>& tactics = stats_.explanations[i].tactics;
+    is_winograd_faster |= tactics.front().name.starts_with("winograd");
+    for (const ExplainedTactic& tactic : tactics) {
+      if (tactic.is_chosen) of_smaller_weights += tactic.remark.starts_with("of smaller weights") ? 1 : 0;
+    }
+  }
+  EXPECT_LE(stored, weight_limit(plain));
+  EXPECT_EQ(of_smaller_weights > 0, is_winograd_faster);
 }
 
 // A level-5 build used to overwrite what the default build had timed, whose next build then chose otherwise.

@@ -1,0 +1,126 @@
+// Products by integers with scales against the reference, for every tile of every tier this CPU runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/contraction_cases.h"
+
+namespace planwright::testing {
+namespace {
+
+std::vector<const KernelDescriptor*> exact_kernels() { return family_of(OpKind::kBlockMatMul, "block_matmul_f32_"); }
+
+KernelCase product(Rng& rng, const Dims& a, int64_t n, DType dtype, int64_t block) {
+  const int64_t k = a.back(), most = dtype == DType::kI4 ? 7 : 127;
+  Dims y = a;
+  y.back() = n;
+  KernelCase c =
+      KernelCase::of(OpKind::kBlockMatMul,
+                     {TestTensor::random(rng, DType::kF32, a),
+                      TestTensor::random(rng, dtype, {k, n}, static_cast<double>(-most - 1), static_cast<double>(most)),
+                      TestTensor::random(rng, DType::kF32, {(k + block - 1) / block, n}, -0.02, 0.02)},
+                     {TestTensor(DType::kF32, y)});
+  return c.with(BlockMatMulParams{block});
+}
+
+TEST(BlockMatMulTest, ThereAreKernelsForEveryTier) { EXPECT_GE(exact_kernels().size(), 4u); }
+
+TEST(BlockMatMulTest, RandomShapes) {
+  Rng rng(1);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : exact_kernels()) {
+    for (int i = 0; i < 200; ++i) {
+      Dims a = {i % 3 == 0 ? 1 : random_int(rng, 1, 40), random_int(rng, 0, 90)};
+      if (i % 4 == 0) a.insert(a.begin(), random_int(rng, 1, 3));
+      KernelCase c = product(rng, a, random_int(rng, 1, 150), i % 2 == 0 ? DType::kI4 : DType::kI8,
+                             i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
+      const TacticParams tactic = {
+          {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
+      SCOPED_TRACE(describe(c));
+      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+    }
+  }
+}
+
+// One row of A, which is multiplied without making floats of the weights, and two, which are not.
+TEST(BlockMatMulTest, EveryTailOfColumnsAndDepth) {
+  Rng rng(2);
+  for (const KernelDescriptor* kernel : exact_kernels()) {
+    for (int64_t n = 1; n <= 70; ++n) {
+      for (const DType dtype : {DType::kI4, DType::kI8}) {
+        SCOPED_TRACE(n);
+        expect_like_reference(*kernel, product(rng, {1 + n % 2, n % 37}, n, dtype, 16), kContractionTolerance);
+      }
+    }
+  }
+}
+
+// Rows of A that are apart, and columns of y that follow on one another all the same.
+TEST(BlockMatMulTest, RowsWithGaps) {
+  Rng rng(3);
+  for (const KernelDescriptor* kernel : exact_kernels()) {
+    for (const int64_t rows : {1, 9}) {
+      KernelCase c = product(rng, {2, rows, 40}, 33, DType::kI4, 32);
+      c.inputs[0] = TestTensor::random(rng, DType::kF32, {2, rows, 40}, {41 * rows + 3, 41, 1});
+      c.outputs[0] = TestTensor(DType::kF32, {2, rows, 33}, {35 * rows, 35, 1});
+      expect_like_reference(*kernel, c, kContractionTolerance);
+    }
+  }
+}
+
+TEST(BlockMatMulTest, SameBitsOnAnyThreads) {
+  Rng rng(4);
+  for (const KernelDescriptor* kernel : exact_kernels()) {
+    for (const int64_t rows : {1, 200}) {
+      KernelCase c = product(rng, {rows, 300}, 210, DType::kI4, 64);
+      add_epilogue(rng, named_epilogues()[5], 1, &c);
+      for (const int32_t panels : {0, 1}) expect_same_bits_on_any_threads(*kernel, c, {{0, panels}});
+    }
+  }
+}
+
+TEST(BlockMatMulTest, RefusesWhatItCannotDo) {
+  Rng rng(5);
+  for (const KernelDescriptor* kernel : exact_kernels()) {
+    const KernelCase good = product(rng, {5, 32}, 7, DType::kI8, 16);
+    EXPECT_EQ(validate_case(*kernel, good).code(), StatusCode::kOk);
+    EXPECT_EQ(validate_case(*kernel, good, {{-1}}).code(), StatusCode::kInvalid);
+    KernelCase c = good;
+    c.inputs[0] = TestTensor::random(rng, DType::kF32, {5, 32}, {1, 5});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+    c = good;
+    c.inputs[2] = c.inputs[2].dense_as(DType::kF64);
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+    c = good;
+    c.with(BlockMatMulParams{8});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kInvalid);
+    c.with(BlockMatMulParams{0});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kInvalid);
+    c = good;
+    c.inputs[1] = c.inputs[1].dense_as(DType::kF32);
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kInvalid);
+  }
+}
+
+// In bf16 weights are rounded once more.
+TEST(BlockMatMulTest, InBf16) {
+  Rng rng(6);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : kernels_of(OpKind::kBlockMatMul)) {
+    if (kernel->precision != Precision::kBf16) continue;
+    for (int i = 0; i < 60; ++i) {
+      KernelCase c = product(rng, {random_int(rng, 1, 40), random_int(rng, 1, 90)}, random_int(rng, 1, 90),
+                             i % 2 == 0 ? DType::kI4 : DType::kI8, int64_t{1} << random_int(rng, 0, 7));
+      // Scales that are powers of two keep weights exact, and A of few bits products.
+      c.inputs[2].map([](double scale) { return scale < 0 ? -0x1p-6 : 0x1p-7; });
+      c.inputs[0].map([](double x) { return std::nearbyint(x * 64) / 64; });
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+      SCOPED_TRACE(describe(c));
+      expect_like_reference(*kernel, c, kContractionTolerance, {}, 1 + i % 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace planwright::testing
