@@ -51,6 +51,7 @@ TacticKey race_key(const TacticKey& work, const std::vector<Candidate>& tried, c
                    size_t swept_bytes) {
   std::vector<int64_t> race{options.optimization_level, options.avg_timing, static_cast<int64_t>(swept_bytes),
                             static_cast<int64_t>(tried.size())};
+  if (options.contexts > 1) race.push_back(options.contexts);
   for (const Candidate& candidate : tried) {
     const std::string_view kernel = candidate.kernel->name;
     race.push_back(static_cast<int64_t>(kernel.size()));
@@ -191,10 +192,11 @@ class Search {
 
   void measure(Contest& contest, double deadline_us) {
     const StepSpec& spec = *contest.spec;
-    const TrialRules rules{options_.threads,
-                           {std::max(options_.avg_timing, 1), race_us(), deadline_us},
-                           /*use_reference=*/spec.custom == nullptr,
-                           swept_bytes_};
+    const TrialRules rules{.threads = options_.threads,
+                           .contexts = options_.contexts,
+                           .race = {std::max(options_.avg_timing, 1), race_us(), deadline_us},
+                           .use_reference = spec.custom == nullptr,
+                           .swept_bytes = swept_bytes_};
     TrialWatch watch;
     watch.cancelled = options_.cancelled;
     TrialResult result = try_candidates(spec, contest.tried, rules, watch);

@@ -26,6 +26,7 @@ struct SearchOptions {
   // What timing may take in all: heavy layers first; those that it does not last for take their first candidate.
   double budget_seconds = HUGE_VAL;
   int threads = 1;
+  int contexts = 1;  // of the engine that will run at once
   // Bytes that a run of the engine goes through, if the steps to choose for are only some of its steps (work.h).
   double working_set = 0;
   bool bf16 = false;                          // whether kernels may multiply in bf16

@@ -12,11 +12,11 @@
 #include "tactics/agreement.h"
 #include "tactics/cache_state.h"
 #include "tactics/clock.h"
+#include "tactics/contestant.h"
 #include "tactics/kernels/registry.h"
-#include "tactics/kernels/thread_pool.h"
-#include "tactics/pack.h"
+#include "tactics/neighbours.h"
+#include "tactics/pool.h"
 #include "tactics/step_data.h"
-#include "tactics/tactic_memory.h"
 #include "tactics/work.h"
 
 namespace planwright::tactics {
@@ -53,55 +53,6 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
-struct PoolDeleter {
-  void operator()(ThreadPool* pool) const { ThreadPool::destroy(pool); }
-};
-using Pool = std::unique_ptr<ThreadPool, PoolDeleter>;
-
-Pool make_pool(int threads) {
-  ThreadPool* pool = nullptr;
-  throw_if_error(ThreadPool::create(threads, &pool), "timing: ");
-  return Pool(pool);
-}
-
-// One candidate with everything its run needs.
-class Contestant {
- public:
-  Contestant(const StepSpec& spec, const Candidate& candidate, const StepData& data, Executor& executor)
-      : spec_(spec), candidate_(candidate) {
-    args_ = args_of(spec, candidate.tactic, &views_);
-    packed_ = GuardedMemory(packed_size_of(*candidate.kernel, args_));
-    workspace_ = GuardedMemory(workspace_size_of(*candidate.kernel, args_));
-    const size_t stride = align_up(scratch_size_of(*candidate.kernel, args_), 64);
-    scratch_ = GuardedMemory(stride * static_cast<size_t>(executor.workers()));
-    for (size_t i = 0; i < data.inputs().size(); ++i) {
-      // As in an engine: a kernel that packs an operand does not get it plainly, too.
-      const bool is_packed = i < 32 && (candidate.kernel->packed_inputs >> i & 1) != 0;
-      views_[i].data = is_packed ? nullptr : data.inputs()[i].data;
-    }
-    for (size_t i = 0; i < data.outputs().size(); ++i) views_[data.inputs().size() + i].data = data.outputs()[i].data;
-    args_.packed = packed_.data();
-    args_.packed_size = packed_.size();
-    args_.workspace = workspace_.data();
-    args_.workspace_size = workspace_.size();
-    args_.scratch = scratch_.data();
-    args_.scratch_stride = stride;
-    args_.executor = &executor;
-  }
-  Contestant(const Contestant&) = delete;
-  Contestant& operator=(const Contestant&) = delete;
-
-  Status pack() { return tactics::pack(spec_, candidate_, packed_.data()); }
-  Status run() const { return candidate_.kernel->run(args_); }
-
- private:
-  const StepSpec& spec_;
-  const Candidate& candidate_;
-  std::vector<TensorView> views_;
-  KernelArgs args_;
-  GuardedMemory packed_, workspace_, scratch_;
-};
-
 class Trial {
  public:
   Trial(const StepSpec& spec, const std::vector<Candidate>& candidates, const TrialRules& rules, TrialBoard& board)
@@ -112,7 +63,9 @@ class Trial {
         pool_(make_pool(rules.threads)),
         data_(spec, kSeed),
         caches_(*pool_, rules.swept_bytes),
-        contestants_(candidates.size()) {}
+        contestants_(candidates.size()) {
+    if (rules.contexts > 1) neighbours_.emplace(rules.contexts - 1, rules.threads, spec, candidates);
+  }
 
   void run() {
     if (rules_.use_reference && work_of(spec_) <= kAlwaysCheckedWork) consult_reference();
@@ -240,11 +193,14 @@ class Trial {
   double run_once(int i) {
     for (;;) {
       board_.enter(i);
+      const Contestant& contestant = *contestants_[static_cast<size_t>(i)];
       caches_.prepare(data_);
+      if (neighbours_) neighbours_->run(i, contestant.packed());
       const long switches = involuntary_switches();
       const double start = now_us();
-      const Status status = contestants_[static_cast<size_t>(i)]->run();
+      const Status status = contestant.run();
       const double took = now_us() - start;
+      if (neighbours_) neighbours_->rest();
       if (!status.ok()) board_.exclude(i, Outcome::kFailed, last_error());
       const int runs = ++board_.timed_runs();
       if (involuntary_switches() == switches) return took;
@@ -260,6 +216,7 @@ class Trial {
   StepData data_;
   CacheState caches_;
   std::vector<std::unique_ptr<Contestant>> contestants_;
+  std::optional<Neighbours> neighbours_;  // after what they run
   std::vector<int> admitted_;
   double first_runs_us_ = 0;  // of all admitted, together
   std::optional<Results> expected_;

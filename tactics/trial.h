@@ -20,6 +20,7 @@ constexpr int kRunsInTurn = 3;
 
 struct TrialRules {
   int threads = 1;
+  int contexts = 1;  // that run at once, this one included (neighbours.h)
   RaceRules race;
   bool use_reference = true;  // false: candidates are compared with the first of them only
   size_t swept_bytes = 0;     // of each core's L2, before every run (cache_state.h)

@@ -50,7 +50,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--layerOutputTypes", "engines compute in fp32 so far"},
     {"--precisionConstraints", "engines compute in fp32 so far"},
     {"--errorOnTimingCacheMiss", "use --builderOptimizationLevel=0 for builds that time nothing"},
-    {"--contexts", "tactics are tuned for one context at a time so far"},
     {"--algorithms", "use --tacticSources and --maxTactics to limit the search"},
     {"--device", "engines are built for the CPU so far"},
     {"--stripWeights", "engines hold their weights so far"},
@@ -225,8 +224,12 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
       ->check(whole_number(0, 63));
   app.add_option("--timingCacheFile", options.search.timing_cache_path,
                  "timing cache: read, and extended under a lock");
-  app.add_option("--threads", options.search.threads, "threads to tune for (default: the cores this process may use)")
-      ->check(whole_number(1, 256));
+  CLI::Option* threads = app.add_option("--threads", options.search.threads,
+                                        "threads to tune for (default: the cores this process may use)")
+                             ->check(whole_number(1, 256));
+  CLI::Option* contexts =
+      app.add_option("--contexts", options.search.contexts, "contexts to tune for that run at once (1)")
+          ->check(whole_number(1, 64));
   app.add_option("--isa", isa, "highest instruction set: native, reference, baseline, avx2, avx512, avx512vnni, amx");
   app.add_option("--avgTiming", options.search.avg_timing, "runs each timed tactic at least gets (8)")
       ->check(whole_number(1, 10000));
@@ -258,6 +261,10 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "no report and no progress: on stdout only the first and last line");
   options.search.threads = tactics::usable_cores();
   if (!parse_flags(app, argc, argv, kNotHere)) return std::nullopt;
+  // Contexts at once share the cores.
+  if (contexts->count() > 0 && threads->count() == 0) {
+    options.search.threads = std::max(1, options.search.threads / options.search.contexts);
+  }
 
   options.profiles = collect_profiles(app);
   options.has_shapes =

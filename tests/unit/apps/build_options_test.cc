@@ -89,6 +89,15 @@ TEST(BuildOptions, ADropIsAShareAndBelongsToBf16) {
   }
 }
 
+TEST(BuildOptions, ContextsAtOnceShareTheCores) {
+  const int cores = parse({}).search.threads;
+  EXPECT_EQ(parse({}).search.contexts, 1);
+  EXPECT_EQ(parse({"--contexts=2"}).search.contexts, 2);
+  EXPECT_EQ(parse({"--contexts=2"}).search.threads, std::max(1, cores / 2));
+  EXPECT_EQ(parse({"--contexts=2", "--threads=3"}).search.threads, 3);
+  EXPECT_THAT(refusal({"--contexts=0"}), HasSubstr("--contexts: must be a whole number"));
+}
+
 TEST(BuildOptions, LeaveToRoundWeights) {
   EXPECT_FALSE(parse({}).weight_only);
   EXPECT_EQ(parse({"--weightOnly=int8"}).weight_only->bits, 8);
@@ -128,7 +137,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--layerOutputTypes=x:fp16",
                            "--precisionConstraints=obey",
                            "--errorOnTimingCacheMiss",
-                           "--contexts=2",
                            "--algorithms=winograd",
                            "--device=cuda",
                            "--stripWeights",

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "schemas/types/error.h"
@@ -45,6 +47,20 @@ Status hang(const KernelArgs&) {
 }
 Status leave(const KernelArgs&) { _exit(0); }
 Status fail(const KernelArgs&) { return error(StatusCode::kPrecondition, "not today"); }
+// From its second run on it wants to see another of its runs at the same time.
+Status copy_in_company_later(const KernelArgs& args) {
+  static std::atomic<int> runs{0}, running{0};
+  const bool is_first = runs++ == 0;
+  bool is_alone = true;
+  ++running;
+  for (int i = 0; i < 20; ++i) {
+    usleep(100);
+    is_alone = is_alone && running == 1;
+  }
+  --running;
+  copy(args);
+  return is_first || !is_alone ? kOkStatus : error(StatusCode::kPrecondition, "alone");
+}
 Status crash_the_third_time(const KernelArgs& args) {
   static int runs = 0;
   return ++runs == 3 ? crash(args) : copy(args);
@@ -59,9 +75,11 @@ class TrialProcess : public testing::Test {
   TrialResult try_kernels(const std::vector<KernelDescriptor>& kernels, const TrialWatch& watch) {
     std::vector<Candidate> candidates;
     for (const KernelDescriptor& descriptor : kernels) candidates.push_back({&descriptor, {}});
-    return try_candidates(copy_spec({4, 64}), candidates, TrialRules{1, {3, 20e3}}, watch);
+    return try_candidates(copy_spec({4, 64}), candidates, {.contexts = contexts_, .race = {3, 20e3}}, watch);
   }
   TrialResult try_kernels(const std::vector<KernelDescriptor>& kernels) { return try_kernels(kernels, TrialWatch()); }
+
+  int contexts_ = 1;
 };
 
 TEST_F(TrialProcess, TimesThoseThatAgree) {
@@ -73,6 +91,17 @@ TEST_F(TrialProcess, TimesThoseThatAgree) {
   EXPECT_EQ(result.measurements[0].outcome, Outcome::kDropped);
   EXPECT_GT(result.measurements[0].time_us, 1500);
   EXPECT_EQ(result.reasons[0], "");
+}
+
+// The first run, which is compared and not timed, is alone.
+TEST_F(TrialProcess, OtherContextsRunMeanwhile) {
+  contexts_ = 3;
+  const TrialResult result = try_kernels({kernel("fast", copy), kernel("sociable", copy_in_company_later)});
+  EXPECT_EQ(result.measurements[0].outcome, Outcome::kTimed);
+  EXPECT_TRUE(is_usable(result.measurements[1].outcome)) << result.reasons[1];
+  contexts_ = 1;
+  EXPECT_EQ(try_kernels({kernel("fast", copy), kernel("sociable", copy_in_company_later)}).measurements[1].outcome,
+            Outcome::kFailed);
 }
 
 // FAULTS B25: whatever one candidate does, it is excluded with a reason and the others are timed.
