@@ -22,7 +22,7 @@ struct PackedLayer {
 };
 
 // What all of an engine's weights may take: a third more than in the model, or kWeightSlack, which no device lacks.
-inline constexpr uint64_t kWeightSlack = uint64_t{4} << 20;
+inline constexpr uint64_t kWeightSlack = uint64_t{12} << 20;
 uint64_t weight_limit(uint64_t plain_bytes);
 
 // Chooses tactics of smaller weights, the least time lost for a byte first, until all fit into `limit` or nothing is

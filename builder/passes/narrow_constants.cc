@@ -43,10 +43,7 @@ bool divide_run(const float* elements, const Run& run, double scale, DType dtype
   for (int64_t i = 0; i < run.length; ++i) {
     const int64_t at = run.first + i * run.step;
     const double quotient = static_cast<double>(elements[at]) / scale, integer = std::nearbyint(quotient);
-    // Not the other way around, for a NaN.
-    if (!(integer >= least && integer <= most && std::abs(quotient - integer) <= kRounding * std::abs(integer))) {
-      return false;
-    }
+    if (integer < least || integer > most || std::abs(quotient - integer) > kRounding * std::abs(integer)) return false;
     to[at] = static_cast<int8_t>(integer);
   }
   return true;
@@ -57,7 +54,9 @@ bool divide_run(const float* elements, const Run& run, double scale, DType dtype
 float scale_of(const float* elements, const Run& run, DType dtype, int8_t* to) {
   double largest = 0;
   for (int64_t i = 0; i < run.length; ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(elements[run.first + i * run.step])));
+    const float element = elements[run.first + i * run.step];
+    if (!std::isfinite(element)) return 0;
+    largest = std::max(largest, std::abs(static_cast<double>(element)));
   }
   if (largest == 0) return 1;
   for (int integer = dtype == DType::kI4 ? 8 : 127; integer > 0; --integer) {

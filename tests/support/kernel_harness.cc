@@ -85,7 +85,7 @@ KernelCase as_matmul(const KernelCase& c) {
 std::vector<double> dot_magnitudes(const KernelCase& c) {
   KernelCase magnitudes = c.op == OpKind::kBlockMatMul ? as_matmul(c) : c;
   magnitudes.program.clear();
-  magnitudes.inputs.resize(static_cast<size_t>(c.core_inputs));
+  magnitudes.inputs.resize(static_cast<size_t>(magnitudes.core_inputs));
   for (TestTensor& input : magnitudes.inputs) {
     input = input.dense_as(DType::kF64);
     input.map([](double value) { return std::fabs(value); });

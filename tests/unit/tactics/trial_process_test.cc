@@ -139,7 +139,7 @@ TEST_F(TrialProcess, ExcludesWhatHangs) {
 TEST_F(TrialProcess, ADeadlineThatIsOverLeavesOneCandidateTimed) {
   const KernelDescriptor kernels[] = {kernel("bad", crash), kernel("first", copy), kernel("second", copy)};
   const std::vector<Candidate> candidates{{&kernels[0], {}}, {&kernels[1], {}}, {&kernels[2], {}}};
-  TrialRules rules{1, {3, 20e3}};
+  TrialRules rules{.race = {3, 20e3}};
   EXPECT_FALSE(try_candidates(copy_spec({4, 64}), candidates, rules, TrialWatch()).cut_short);
   rules.race.deadline_us = 0;
   const TrialResult result = try_candidates(copy_spec({4, 64}), candidates, rules, TrialWatch());
