@@ -29,11 +29,13 @@ constexpr double kBudgetUs[] = {0, 40e3, 100e3, 250e3, 1e6, 5e6};
 // More than one timed run in five interrupted: the median no longer hides it.
 constexpr double kContendedShare = 0.2;
 
-[[noreturn]] void throw_no_candidate(const StepSpec& spec, const std::vector<Refusal>& refusals) {
+[[noreturn]] void throw_no_candidate(const StepSpec& spec, Isa isa, std::vector<Refusal> refusals) {
   if (spec.custom != nullptr) {
     throw Error(StatusCode::kUnsupported,
                 fmt::format("layer {}: its plugin refuses it: {}", spec.name, refusals.at(0).reason));
   }
+  // That some are for other CPUs says nothing: of every operator there are kernels for this one.
+  std::erase_if(refusals, [&](const Refusal& refusal) { return refusal.kernel->isa > isa; });
   // Mostly all refuse for one reason, a shape that is too large: said once.
   const auto groups = kernels_by_reason(refusals);
   std::string reasons;
@@ -171,7 +173,7 @@ class Search {
     Contest contest;
     contest.spec = &spec;
     contest.candidates = candidates(spec, corners, options_, &contest.refusals);
-    if (contest.candidates.empty()) throw_no_candidate(spec, contest.refusals);
+    if (contest.candidates.empty()) throw_no_candidate(spec, options_.isa, contest.refusals);
     for (const Candidate& candidate : contest.candidates) {
       if (contest.tried.size() == static_cast<size_t>(options_.max_tactics)) break;
       if (candidate.kernel != last_resort(spec)) contest.tried.push_back(candidate);
