@@ -16,6 +16,7 @@ bool is_bounded(Dim dim) {
 }  // namespace
 
 Dim is_less(Dim a, Dim b) {
+  if (a.is_constant() && b.is_constant()) return a.constant() < b.constant() ? 1 : 0;  // where a + 1 overflows, too
   if (ir::proven_at_most(a + 1, b)) return 1;
   if (ir::proven_at_most(b, a)) return 0;
   return ir::min(ir::max(b - a, 0), 1);

@@ -7,6 +7,7 @@
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
 #include "builder/onnx/runtime_operands.h"
+#include "builder/onnx/shape_check.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -34,6 +35,20 @@ void concat(NodeContext& node) {
     node.require(node.in_rank(i) == node.in_rank(0), "its inputs have different numbers of axes");
   }
   node.set(0, node.concat(node.ins(), axis));
+}
+
+// Of axes that may only be known at run time: each is one, and no two are the same.
+void guard_axes(NodeContext& node, const Shape& axes) {
+  if (std::all_of(axes.begin(), axes.end(), [](const Dim& axis) { return axis.is_constant(); })) return;
+  const int rank = node.in_rank(0);
+  Dim named = 0;
+  for (int i = 0; i < rank; ++i) {
+    Dim count = 0;
+    for (const Dim& axis : axes) count = count + is_equal(axis, i) + is_equal(axis, i - rank);
+    node.guard_at_most(count, 1, fmt::format("axis {} must not stand twice in 'axes'", i));
+    named = named + count;
+  }
+  node.guard_equal(named, static_cast<int64_t>(axes.size()), fmt::format("'axes' must be of {} axes", rank));
 }
 
 // ---- Split
@@ -107,14 +122,17 @@ struct Cut {
 
 // Where numpy's start:end:step begins in an axis and how many it takes. `step` may have any sign.
 Cut cut_axis(Dim start, Dim end, Dim step, Dim axis) {
+  // A step that is longer than any axis takes one element; the longest ones would overflow.
+  step = clamp(step, -kMaxDim, kMaxDim);
   const Dim forward = is_less(0, step), backward = Dim(1) - forward;
   const Dim last = axis - backward;  // a step backwards begins and ends one earlier
   Cut cut;
   cut.step = step;
-  cut.start = clamp(from_front(start, axis), 0, ir::max(last, 0));
+  const Dim first = clamp(from_front(start, axis), 0, last);  // -1 backwards in an empty axis
+  cut.start = ir::max(first, 0);
   const Dim stop = clamp(from_front(end, axis), Dim(0) - backward, last);
-  const Dim ahead = ir::max(ir::ceil_div(stop - cut.start, ir::max(step, 1)), 0);
-  const Dim behind = ir::max(ir::ceil_div(cut.start - stop, ir::max(Dim(0) - step, 1)), 0);
+  const Dim ahead = ir::max(ir::ceil_div(stop - first, ir::max(step, 1)), 0);
+  const Dim behind = ir::max(ir::ceil_div(first - stop, ir::max(Dim(0) - step, 1)), 0);
   cut.length = ahead * forward + behind * backward;
   return cut;
 }
@@ -132,6 +150,7 @@ void slice(NodeContext& node) {
   node.require(starts->size() == ends->size() && starts->size() == axes->size() && starts->size() == steps->size(),
                "starts, ends, axes and steps differ in length");
   uint32_t seen = 0;
+  guard_axes(node, *axes);
   for (size_t k = 0; k < axes->size(); ++k) {
     guard_not_zero(node, (*steps)[k], "a step of a Slice must not be 0");
     if (!(*axes)[k].is_constant()) continue;
@@ -196,6 +215,7 @@ Shape pad_sizes(NodeContext& node) {
     for (const Dim& axis : axes) {
       if (axis.is_constant()) node.normalize_axis(axis.constant(), rank, "axes entry");
     }
+    guard_axes(node, axes);
   } else {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   }

@@ -93,6 +93,46 @@ TEST(Slice, AStepOfZeroIsRefusedOnceItIsKnown) {
   EXPECT_TRUE(failure.mentions("steps") && failure.mentions("must not be 0")) << failure;
 }
 
+std::vector<float> cut(const std::vector<float>& x, const std::string& start, const std::string& end,
+                       const std::string& step) {
+  const ir::Graph graph =
+      import_text(13,
+                  "(float[n] x) => (float[m] y) <int64[1] a = {" + start + "}, int64[1] b = {" + end +
+                      "}, int64[1] i = {0}, int64[1] d = {" + step + "}> { y = Slice(x, a, b, i, d) }",
+                  0, 8);
+  return elements_of<float>(ir::interpret(graph, {floats({static_cast<int64_t>(x.size())}, x)}).at(0));
+}
+
+// They overflowed.
+TEST(Slice, TheLongestStepsTakeOneElement) {
+  EXPECT_THAT(cut({1, 2, 3}, "1", "3", "9223372036854775807"), ElementsAre(2));
+  EXPECT_THAT(cut({1, 2, 3}, "1", "-9", "-9223372036854775808"), ElementsAre(2));
+  EXPECT_THAT(cut({1, 2, 3}, "2", "1", "9223372036854775807"), IsEmpty());
+}
+
+// They had one element, which was not there.
+TEST(Slice, NothingBackwardsIsNothing) {
+  EXPECT_THAT(cut({1, 2}, "-1", "-9", "-1"), ElementsAre(2, 1));
+  EXPECT_THAT(cut({}, "-1", "-9", "-1"), IsEmpty());
+}
+
+TEST(Slice, AxesAreCheckedOnceTheyAreKnown) {
+  const OnnxModel model = model_of(13,
+                                   "(float[3, 3] x, int64[2] axes) => (float[n, m] y) <int64[2] a = {1, 2}, "
+                                   "int64[2] b = {3, 3}> { [cuts] y = Slice(x, a, b, axes) }");
+  Profile profile = profile_of(model, 1, 1);
+  profile.inputs[1].value_min = {-9, -9};
+  profile.inputs[1].value_opt = profile.inputs[1].value_max = {9, 9};
+  const ir::Graph graph = import_model(model, {profile});
+  const auto dims = [&](const std::vector<int64_t>& axes) {
+    return ir::interpret(graph, {floats({3, 3}, std::vector<float>(9)), tensor_of(DType::kI64, {2}, axes)}).at(0).dims;
+  };
+  EXPECT_THAT(dims({0, 1}), ElementsAre(2, 1));
+  EXPECT_THAT(dims({-1, 0}), ElementsAre(1, 2));
+  EXPECT_TRUE(failure_of([&] { dims({0, 2}); }).mentions("'axes' must be of 2 axes"));
+  EXPECT_TRUE(failure_of([&] { dims({1, -1}); }).mentions("must not stand twice"));
+}
+
 TEST(Loop, ThatNeverRunsHandsItsFirstValuesOn) {
   const auto joined = [](const std::string& trips, const std::string& condition) {
     return run_text(13,
