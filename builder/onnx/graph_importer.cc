@@ -325,6 +325,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
   if (known && has_virtual && !has_data) {
     for (size_t i = 0; i < known->size(); ++i) {
       const KnownTensor& tensor = (*known)[i];
+      guard_against_wrapping(context, tensor);
       context.set(static_cast<int>(i), context.shape_values(tensor.dtype, tensor.dims, tensor.elements));
     }
   } else {
@@ -333,6 +334,7 @@ void GraphImporter::import_operator(const onnx::NodeProto& node, Scope& scope, s
     for (size_t i = 0; known && has_data && i < known->size(); ++i) {
       const ValueId output = context.outputs()[i];
       if (output == ir::kNone || graph.value(output).elements || graph.value(output).dims != (*known)[i].dims) continue;
+      if (may_wrap((*known)[i])) continue;
       graph.value(output).elements = (*known)[i].elements;
     }
   }

@@ -22,6 +22,47 @@ int64_t count_of(const Shape& dims) {
   return count;
 }
 
+// ---- What a type holds
+
+// Of the integers that int64 holds.
+ir::Interval limits_of(DType dtype) {
+  if (dtype == DType::kBool) return {0, 1};
+  const int64_t most = std::numeric_limits<int64_t>::max() >> (64 - 8 * size_of(dtype));  // with a sign
+  if (!is_unsigned(dtype)) return {-most - 1, most};
+  return {0, dtype == DType::kU64 ? most : 2 * most + 1};
+}
+
+bool fits(Dim element, DType dtype) {
+  const ir::Interval range = ir::range_of(element), limits = limits_of(dtype);
+  return limits.min <= range.min && range.max <= limits.max;
+}
+
+bool may_fit(Dim element, DType dtype) {
+  const ir::Interval range = ir::range_of(element), limits = limits_of(dtype);
+  return limits.min <= range.max && range.min <= limits.max;
+}
+
+// As at run time, for a type of at most 32 bits.
+int64_t wrapped(int64_t element, DType dtype) {
+  const size_t unused = 64 - 8 * size_of(dtype);
+  const uint64_t high = static_cast<uint64_t>(element) << unused;
+  return is_unsigned(dtype) ? static_cast<int64_t>(high >> unused) : static_cast<int64_t>(high) >> unused;
+}
+
+// Constants wrap as they do at run time. Whether the others are left as they are: int32 is what exporters compute sizes
+// in, and a size that wraps is none.
+bool keep_to_type(KnownTensor& tensor) {
+  for (Dim& element : tensor.elements) {
+    if (fits(element, tensor.dtype)) continue;
+    if (element.is_constant() && tensor.dtype != DType::kU64) {
+      element = wrapped(element.constant(), tensor.dtype);
+    } else if (tensor.dtype != DType::kI32 || !may_fit(element, tensor.dtype)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // ---- Element by element, with broadcasting
 
 Dim truncating_div(Dim a, Dim b) {
@@ -82,7 +123,6 @@ std::optional<Dim> logical_not(const NodeContext&, const std::vector<Dim>& args)
 const std::unordered_map<std::string, ElementRow>& element_rows() {
   static const std::unordered_map<std::string, ElementRow> rows = {
       {"Add", {fold_left<sum>}},
-      {"Sum", {fold_left<sum>}},
       {"Sub", {fold_left<difference>}},
       {"Mul", {fold_left<times>}},
       {"Min", {fold_left<ir::min>}},
@@ -121,6 +161,8 @@ Dim broadcast_element(const KnownTensor& tensor, const Shape& dims, int64_t inde
 }
 
 Known element_wise(const NodeContext& node, const ElementRow& row, const Operands& operands) {
+  // Before opset 7 the second operand could be put at any axis of the first.
+  if (node.get_int("broadcast") != 0 && node.has_attribute("axis")) return std::nullopt;
   KnownTensor result;
   result.dtype = row.makes_bool ? DType::kBool : operands[static_cast<size_t>(row.type_of)].dtype;
   for (const KnownTensor& operand : operands) {
@@ -197,13 +239,14 @@ Known slice(const NodeContext& node, const Operands& operands) {
   }
   if (step == 0) return std::nullopt;
   const auto length = static_cast<int64_t>(data.elements.size());
-  const int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? length : length - 1;
-  const auto clamp = [&](int64_t at) {
+  // Backwards the last place is one earlier, for both; only the end may lie before the first element.
+  const int64_t highest = step > 0 ? length : length - 1;
+  const auto clamp = [&](int64_t at, int64_t lowest) {
     return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, lowest, highest);
   };
   KnownTensor result{data.dtype, {}, {}};
-  const int64_t end = clamp((*ends)[0]);
-  for (int64_t at = clamp((*starts)[0]); step > 0 ? at < end : at > end; at += step) {
+  const int64_t end = clamp((*ends)[0], step > 0 ? 0 : -1);
+  for (int64_t at = clamp((*starts)[0], std::min<int64_t>(0, highest)); step > 0 ? at < end : at > end; at += step) {
     result.elements.push_back(data.elements[static_cast<size_t>(at)]);
     if (step > length || step < -length) break;
   }
@@ -245,12 +288,12 @@ Known squeeze(const NodeContext& node, const Operands& operands) {
   }
   Shape dims;
   for (int64_t i = 0; i < rank; ++i) {
-    const bool named =
-        axes && std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return a == i || a == i - rank; });
-    if (all ? result.dims[static_cast<size_t>(i)] != Dim(1) : !named)
-      dims.push_back(result.dims[static_cast<size_t>(i)]);
+    const Dim dim = result.dims[static_cast<size_t>(i)];
+    const auto named =
+        all ? 0 : std::count_if(axes->begin(), axes->end(), [&](int64_t a) { return a == i || a == i - rank; });
+    if (named > 1 || (named == 1 && dim != Dim(1))) return std::nullopt;
+    if (named == 0 && !(all && dim == Dim(1))) dims.push_back(dim);
   }
-  if (count_of(dims) != count_of(result.dims)) return std::nullopt;
   result.dims = dims;
   return result;
 }
@@ -262,6 +305,7 @@ Known unsqueeze(const NodeContext& node, const Operands& operands) {
   const auto rank = static_cast<int64_t>(result.dims.size() + axes->size());
   for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
   std::sort(axes->begin(), axes->end());
+  if (std::adjacent_find(axes->begin(), axes->end()) != axes->end()) return std::nullopt;
   for (const int64_t axis : *axes) {
     if (axis < 0 || axis > static_cast<int64_t>(result.dims.size())) return std::nullopt;
     result.dims.insert(result.dims.begin() + axis, Dim(1));
@@ -272,8 +316,11 @@ Known unsqueeze(const NodeContext& node, const Operands& operands) {
 Known reshape(const NodeContext& node, const Operands& operands) {
   KnownTensor result = operands[0];
   const auto shape = ints_of(node, operands, 1, "shape");
-  if (!shape) return std::nullopt;
+  if (!shape || (operands.size() > 1 && operands[1].dims.size() != 1)) return std::nullopt;
   const auto count = static_cast<int64_t>(result.elements.size());
+  // 0 is the length of the first axis, which may be another than the count that is 0.
+  const bool copies = shape->size() == 1 && (*shape)[0] == 0 && node.get_int("allowzero") == 0;
+  if (copies && (result.dims.empty() || result.dims[0] != Dim(count))) return std::nullopt;
   if (shape->empty() && count == 1) {
     result.dims = {};
   } else if (shape->size() == 1 && ((*shape)[0] == -1 || (*shape)[0] == count)) {
@@ -285,26 +332,6 @@ Known reshape(const NodeContext& node, const Operands& operands) {
 }
 
 // ---- Making
-
-Known constant_of_shape(const NodeContext& node, const Operands& operands) {
-  if (!all_constant(operands[0])) return std::nullopt;
-  KnownTensor result{DType::kF32, {}, {}};
-  const onnx::AttributeProto* attribute = node.attribute("value");
-  if (attribute == nullptr) return std::nullopt;
-  const ir::Tensor tensor = read_tensor(attribute->t(), "value");
-  if (is_float(tensor.dtype) || tensor.dtype == DType::kU64 || tensor.data.empty()) return std::nullopt;
-  for (const Dim& dim : operands[0].elements) {
-    if (dim.constant() < 0) return std::nullopt;
-    result.dims.push_back(dim);
-  }
-  const int64_t count = count_of(result.dims);
-  if (count > kMaxElements) return std::nullopt;
-  ir::Value one;
-  one.dtype = result.dtype = tensor.dtype;
-  one.constant = std::make_shared<const ir::Bytes>(tensor.data);
-  result.elements.assign(static_cast<size_t>(count), Dim(read_ints(one).at(0)));
-  return result;
-}
 
 Known expand(const NodeContext&, const Operands& operands) {
   if (!all_constant(operands[1]) || operands[0].elements.size() != 1) return std::nullopt;
@@ -359,7 +386,6 @@ const std::unordered_map<std::string, TensorFunction>& tensor_functions() {
       {"Squeeze", squeeze},
       {"Unsqueeze", unsqueeze},
       {"Reshape", reshape},
-      {"ConstantOfShape", constant_of_shape},
       {"Expand", expand},
       {"Range", range},
       {"ReduceProd", reduce<times>},
@@ -373,7 +399,7 @@ const std::unordered_map<std::string, TensorFunction>& tensor_functions() {
 // One piece an output, in order, of a tensor of rank 1.
 std::optional<std::vector<KnownTensor>> split(const NodeContext& node, const Operands& operands) {
   const KnownTensor& data = operands[0];
-  if (data.dims.size() != 1) return std::nullopt;
+  if (data.dims.size() != 1 || !is_only_axis(node.get_int("axis"))) return std::nullopt;
   const auto outputs = static_cast<int64_t>(node.output_count()), length = static_cast<int64_t>(data.elements.size());
   std::vector<int64_t> sizes;
   if (operands.size() > 1 || node.has_attribute("split")) {
@@ -381,8 +407,13 @@ std::optional<std::vector<KnownTensor>> split(const NodeContext& node, const Ope
     if (!given) return std::nullopt;
     sizes = *given;
   } else {
+    // Only opset 18 allows a last piece that is smaller.
+    if (node.since() < 18 ? length % outputs != 0 : node.get_int("num_outputs", outputs) != outputs) {
+      return std::nullopt;
+    }
     const int64_t piece = (length + outputs - 1) / outputs;
-    for (int64_t i = 0; i < outputs; ++i) sizes.push_back(std::clamp<int64_t>(length - i * piece, 0, piece));
+    sizes.assign(static_cast<size_t>(outputs), piece);
+    sizes.back() = length - piece * (outputs - 1);
   }
   std::vector<KnownTensor> results;
   int64_t begin = 0;
@@ -423,8 +454,30 @@ std::optional<std::vector<KnownTensor>> shape_arithmetic(const NodeContext& node
   } catch (const ir::Overflow&) {
     return std::nullopt;  // integers that are no sizes; at run time they wrap
   }
-  if (!result) return std::nullopt;
+  if (!result || !keep_to_type(*result)) return std::nullopt;
   return std::vector<KnownTensor>{std::move(*result)};
+}
+
+bool may_wrap(const KnownTensor& tensor) {
+  return std::any_of(tensor.elements.begin(), tensor.elements.end(),
+                     [&](const Dim& element) { return !fits(element, tensor.dtype); });
+}
+
+void guard_against_wrapping(NodeContext& node, const KnownTensor& tensor) {
+  const ir::Interval limits = limits_of(tensor.dtype);
+  const auto is_guarded = [&](Dim element) {  // where an operand has it, too
+    return std::any_of(node.ins().begin(), node.ins().end(), [&](ValueId id) {
+      if (id == ir::kNone || node.dtype(id) != tensor.dtype) return false;
+      const Shape& known = *node.value(id).elements;
+      return std::find(known.begin(), known.end(), element) != known.end();
+    });
+  };
+  for (const Dim& element : tensor.elements) {
+    if (fits(element, tensor.dtype) || is_guarded(element)) continue;
+    const std::string reason = std::string("a size computed in ") + name_of(tensor.dtype) + " must fit it";
+    node.guard_at_most(limits.min, element, reason);
+    node.guard_at_most(element, limits.max, reason);
+  }
 }
 
 std::vector<int> shape_operands(const std::string& op) {

@@ -38,6 +38,13 @@ TEST(ShapeArithmetic, SliceTakesAPart) {
             "[h, 3, n]");
 }
 
+// The end may lie before the first element, the start may not.
+TEST(ShapeArithmetic, SliceBackwardsBeginsInTheTensor) {
+  EXPECT_EQ(dims_of(ints("a", "-100") + ints("b", "-200") + ints("ax", "0") + ints("st", "-1") +
+                    "shape = Slice(s, a, b, ax, st)"),
+            "[n]");
+}
+
 TEST(ShapeArithmetic, ScalarsAreJoinedAgain) {
   EXPECT_EQ(dims_of("zero = Constant<value_int = 0>() n = Gather(s, zero) " + ints("ax", "0") +
                     "u = Unsqueeze(n, ax) " + ints("c", "5") + "shape = Concat<axis = 0>(u, c)"),
@@ -73,6 +80,78 @@ TEST(ShapeArithmetic, SplitGivesEachPart) {
                   "(float[n, 3, h] x) => (float[] y) { s = Shape(x) a, b, c = Split(s) shape = Concat<axis = 0>(c, a) "
                   "y = ConstantOfShape(shape) }");
   EXPECT_EQ(ir::to_string(graph.value(graph.outputs[0]).dims), "[h, n]");
+}
+
+// Each is refused as an operator on data is.
+TEST(ShapeArithmetic, WhatOnnxForbidsIsInvalid) {
+  const auto failure = [](int opset, const std::string& nodes) {
+    return import_failure(opset, "(float[n, 3, h, 2, 1] x) => (int64[a] y) { s = Shape(x) " + nodes + " }");
+  };
+  const auto is_invalid = [&](int opset, const std::string& nodes, const std::string& reason) {
+    const Failure found = failure(opset, nodes);
+    EXPECT_TRUE(found.code == StatusCode::kInvalid && found.mentions(reason)) << nodes << ": " << found;
+  };
+  is_invalid(13, "y, z = Split(s)", "2 equal pieces must divide the axis");
+  is_invalid(18, "y, z = Split<num_outputs = 3>(s)", "'num_outputs' is not the number of its outputs");
+  is_invalid(18, "y, z, u, v = Split<num_outputs = 4>(s)", "4 pieces needs a longer axis");
+  is_invalid(13, "y, z = Split<axis = 1>(s)", "axis 1 is not in");
+  is_invalid(13, ints("ax", "0, 0") + "y = Unsqueeze(s, ax)", "stands twice");
+  is_invalid(13, ints("i", "0") + ints("ax", "0, -1") + "m = Gather(s, i) y = Squeeze(m, ax)", "stands twice");
+  is_invalid(13, "i = Constant<value_int = 5>() y = Reshape(s, i)", "must be int64 with one axis");
+}
+
+TEST(ShapeArithmetic, EmptyTensorsKeepTheirAxes) {
+  const std::string empty =
+      ints("i", "0") + ints("ax", "0") + ints("none", "3, 0") + "m = Gather(s, i) e = Expand(m, none) ";  // [3, 0]
+  const auto failure = [&](const std::string& nodes) {
+    return import_failure(13, "(float[n] x) => (int64[a] y) { s = Shape(x) " + empty + nodes + " }");
+  };
+  EXPECT_EQ(failure("y = Squeeze(e, ax)").code, StatusCode::kInvalid);                        // of length 3
+  EXPECT_EQ(failure(ints("zero", "0") + "y = Reshape(e, zero)").code, StatusCode::kInvalid);  // copies the 3
+  EXPECT_EQ(failure(ints("open", "-1") + "y = Reshape(e, open)"), Failure{});
+}
+
+// Before opset 7.
+TEST(ShapeArithmetic, TheSecondOperandMayBePutAtAnAxis) {
+  const ir::Graph graph = import_text(6,
+                                      "(float[n, 3] x) => (int64[a, b] y) <int64[1, 1] one = {1}> { s = Shape(x) "
+                                      "y = Add<broadcast = 1, axis = 0>(one, s) }");
+  EXPECT_EQ(ir::interpret(graph, {floats({2, 3}, std::vector<float>(6))})[0].dims, (std::vector<int64_t>{2, 1}));
+}
+
+// The int64 elements that `nodes` compute as y from s, the dims of x: float[n, 0].
+std::vector<int64_t> computed_from(int64_t n, const std::string& nodes, int64_t high = 100'000) {
+  const ir::Graph graph = import_text(13, "(float[n, 0] x) => (int64[a] y) { s = Shape(x) " + nodes + " }", 1, high);
+  return elements_of<int64_t>(ir::interpret(graph, {floats({n, 0}, {})})[0]);
+}
+
+TEST(ShapeArithmetic, NarrowTypesWrap) {
+  EXPECT_EQ(computed_from(300, "b = Cast<to = 2>(s) y = Cast<to = 7>(b)"), (std::vector<int64_t>{44, 0}));
+  EXPECT_EQ(computed_from(200, "b = Cast<to = 3>(s) y = Cast<to = 7>(b)"), (std::vector<int64_t>{-56, 0}));
+  EXPECT_EQ(computed_from(5, ints("k", "300, 1") + "m = Add(s, k) b = Cast<to = 2>(m) y = Cast<to = 7>(b)", 9),
+            (std::vector<int64_t>{49, 1}));
+  EXPECT_EQ(
+      computed_from(5, ints("k", "300") + "m = Concat<axis = 0>(s, k) b = Cast<to = 2>(m) y = Cast<to = 7>(b)", 9),
+      (std::vector<int64_t>{5, 0, 44}));
+}
+
+TEST(ShapeArithmetic, NegativeNumbersAreLargeWithoutASign) {
+  EXPECT_EQ(computed_from(5, ints("k", "9") + "d = Sub(s, k) u = Cast<to = 13>(d) two = Cast<to = 13>(k) "
+                                              "q = Less(u, two) y = Cast<to = 7>(q)"),
+            (std::vector<int64_t>{0, 0}));
+}
+
+// int32 is what exporters compute sizes in: they stay expressions, and shapes at which they would wrap are refused.
+TEST(ShapeArithmetic, SizesInInt32MustFitIt) {
+  const std::string squares = "i = Cast<to = 6>(s) m = Mul(i, i) n = Identity(m) y = Cast<to = 7>(n)";
+  EXPECT_EQ(computed_from(300, squares), (std::vector<int64_t>{90'000, 0}));
+  const Failure failure = failure_of([&] { computed_from(70'000, squares); });
+  EXPECT_TRUE(failure.mentions("m: ") && failure.mentions("computed in int32 must fit it")) << failure;
+  const auto guards = [&](int64_t high) {
+    return import_text(13, "(float[n, 0] x) => (int64[a] y) { s = Shape(x) " + squares + " }", 1, high).guards.size();
+  };
+  EXPECT_EQ(guards(40'000), 0u);
+  EXPECT_EQ(guards(50'000), 1u);
 }
 
 TEST(ShapeArithmetic, ConstantDimsAreConstants) { EXPECT_EQ(dims_of("shape = Identity(s)", 7, 7), "[7, 3, 7]"); }
@@ -193,6 +272,19 @@ TEST(ShapeArithmetic, ValuesThatMayBeAnythingAreRefused) {
       import_failure(13, "(float[2, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }");
   EXPECT_EQ(failure.code, StatusCode::kUnsupported);
   EXPECT_TRUE(failure.mentions("y (Reshape") && failure.mentions("as you give shapes")) << failure;
+}
+
+TEST(ShapeArithmetic, ValuesThatMayWrapAreNotKnown) {
+  const auto is_known = [](const std::string& type, int64_t high) {
+    const ir::Graph graph = import_with_values(
+        "(float[2] x, int64[1] v) => (" + type + "[1] y) { y = Cast<to = " + (type == "int8" ? "3" : "6") + ">(v) }",
+        {0}, {high});
+    return graph.value(graph.outputs[0]).elements.has_value();
+  };
+  EXPECT_TRUE(is_known("int8", 127));
+  EXPECT_FALSE(is_known("int8", 128));
+  EXPECT_TRUE(is_known("int32", 128));
+  EXPECT_FALSE(is_known("int32", int64_t{1} << 31));
 }
 
 TEST(ShapeArithmetic, ValuesOfAProfileAreAxes) {
