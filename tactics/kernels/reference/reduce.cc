@@ -8,14 +8,16 @@
 namespace planwright::reference {
 namespace {
 
-// What a reduction of nothing gives: the operation's neutral element.
+// What a reduction of nothing gives: the operation's neutral element, which `dtype` holds.
 template <typename T>
-T lowest() {
-  return kIsFloating<T> ? T(-INFINITY) : T(-1) < T(0) ? static_cast<T>(INT64_MIN) : T(0);
+T lowest(DType dtype) {
+  if (kIsFloating<T>) return T(-INFINITY);
+  return T(-1) < T(0) ? static_cast<T>(INT64_MIN >> (64 - bit_width(dtype))) : T(0);
 }
 template <typename T>
-T highest() {
-  return kIsFloating<T> ? T(INFINITY) : T(-1) < T(0) ? static_cast<T>(INT64_MAX) : static_cast<T>(UINT64_MAX);
+T highest(DType dtype) {
+  if (kIsFloating<T>) return T(INFINITY);
+  return T(-1) < T(0) ? static_cast<T>(INT64_MAX >> (64 - bit_width(dtype))) : static_cast<T>(UINT64_MAX);
 }
 
 // The elements that make one output element.
@@ -64,7 +66,7 @@ T magnitude(T a) {
 }
 
 double log_sum_exp(const Reduced& elements, int64_t base) {
-  const double most = elements.fold(base, lowest<double>(), [](double a, double x) { return max_of(a, x); });
+  const double most = elements.fold(base, lowest<double>(DType::kF64), [](double a, double x) { return max_of(a, x); });
   if (isinf(most)) return most;
   return most + log(elements.fold(base, 0.0, [&](double sum, double x) { return sum + exp(x - most); }));
 }
@@ -94,9 +96,10 @@ void reduce_to(ReduceKind kind, const Reduced& elements, int64_t base, const Ten
   switch (kind) {
     case ReduceKind::kSum: return store(y, to, sum());
     case ReduceKind::kMean: return store(y, to, mean<T>(elements, base));
-    case ReduceKind::kMax: return store(y, to, elements.fold(base, lowest<T>(), [](T a, T x) { return max_of(a, x); }));
+    case ReduceKind::kMax:
+      return store(y, to, elements.fold(base, lowest<T>(y.dtype), [](T a, T x) { return max_of(a, x); }));
     case ReduceKind::kMin:
-      return store(y, to, elements.fold(base, highest<T>(), [](T a, T x) { return min_of(a, x); }));
+      return store(y, to, elements.fold(base, highest<T>(y.dtype), [](T a, T x) { return min_of(a, x); }));
     case ReduceKind::kProd: return store(y, to, elements.fold(base, T(1), [](T a, T x) { return multiply(a, x); }));
     case ReduceKind::kL1: return store(y, to, elements.fold(base, T(0), [](T a, T x) { return add(a, magnitude(x)); }));
     case ReduceKind::kL2: return store(y, to, sqrt(real_squares()));

@@ -11,6 +11,20 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+// Those of int32 wrapped: 0 and -1.
+TEST(Reduce, TheGreatestAndLeastOfNothingAreTheTypesEnds) {
+  const auto of_nothing = [](const std::string& op, const std::string& type, DType dtype) {
+    return run_text(20, "(" + type + "[0] x) => (" + type + "[m] y) { y = " + op + "(x) }", {{dtype, {0}, {}}});
+  };
+  EXPECT_THAT(elements_of<int32_t>(of_nothing("ReduceMax", "int32", DType::kI32)), ElementsAre(INT32_MIN));
+  EXPECT_THAT(elements_of<int32_t>(of_nothing("ReduceMin", "int32", DType::kI32)), ElementsAre(INT32_MAX));
+  EXPECT_THAT(elements_of<int8_t>(of_nothing("ReduceMax", "int8", DType::kI8)), ElementsAre(INT8_MIN));
+  EXPECT_THAT(elements_of<int64_t>(of_nothing("ReduceMin", "int64", DType::kI64)), ElementsAre(INT64_MAX));
+  EXPECT_THAT(elements_of<uint8_t>(of_nothing("ReduceMin", "uint8", DType::kU8)), ElementsAre(UINT8_MAX));
+  EXPECT_THAT(elements_of<uint8_t>(of_nothing("ReduceMin", "bool", DType::kBool)), ElementsAre(1));
+  EXPECT_THAT(elements_of<uint8_t>(of_nothing("ReduceMax", "bool", DType::kBool)), ElementsAre(0));
+}
+
 constexpr const char* kQuantise =
     "(float[n] x) => (uint8[n] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }";
 
