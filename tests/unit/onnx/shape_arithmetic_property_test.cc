@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -230,10 +231,11 @@ class RandomGraph {
     onnx::GraphProto& graph = *model.mutable_graph();
     graph.set_name("g");
     add_source(source, &graph);
+    std::set<std::string> added;
     for (const onnx::NodeProto& node : nodes_) {
       for (const std::string& input : node.input()) {
         const auto used = constants_.find(input);
-        if (used != constants_.end()) add_initializer({input, used->second}, &graph);
+        if (used != constants_.end() && added.insert(input).second) add_initializer({input, used->second}, &graph);
       }
       *graph.add_node() = node;
     }
