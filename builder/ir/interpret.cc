@@ -60,6 +60,14 @@ size_t bytes_of(DType dtype, const std::vector<int64_t>& dims, const std::string
   return bytes;
 }
 
+// Of int64 or int32, as symbols stand for.
+int64_t integer_at(const Tensor& tensor, size_t element) {
+  int64_t value = 0;
+  const size_t size = size_of(tensor.dtype);
+  std::memcpy(&value, tensor.data.data() + element * size, size);
+  return tensor.dtype == DType::kI32 ? static_cast<int32_t>(value) : value;
+}
+
 class Interpreter {
  public:
   // `outer`: of a body, what runs the graph around it.
@@ -100,11 +108,9 @@ class Interpreter {
       const Tensor& input = inputs_[static_cast<size_t>(symbol.source)];
       const auto element = static_cast<size_t>(symbol.element);
       if (symbol.origin == SymbolOrigin::kInputDim && element < input.dims.size()) return input.dims[element];
-      if (symbol.origin == SymbolOrigin::kInputValue && input.dtype == DType::kI64 &&
-          element < input.data.size() / sizeof(int64_t)) {
-        int64_t value = 0;
-        std::memcpy(&value, input.data.data() + element * sizeof(value), sizeof(value));
-        return value;
+      const size_t size = size_of(input.dtype);
+      if (symbol.origin == SymbolOrigin::kInputValue && (element + 1) * size <= input.data.size()) {
+        return integer_at(input, element);
       }
     }
     throw Error(StatusCode::kInvalid, fmt::format("nothing gives symbol {} a value", symbol.name));
@@ -147,11 +153,11 @@ class Interpreter {
         continue;
       if (std::find(node.outputs.begin(), node.outputs.end(), symbol.source) == node.outputs.end()) continue;
       const Tensor& made = *tensors_[static_cast<size_t>(symbol.source)];
-      int64_t value = 0;
-      const size_t size = size_of(made.dtype), offset = static_cast<size_t>(symbol.element) * size;
-      if (offset + size > made.data.size()) throw Error(StatusCode::kInvalid, symbol.name + ": no such element");
-      std::memcpy(&value, made.data.data() + offset, size);
-      results_[static_cast<int>(index)] = made.dtype == DType::kI32 ? static_cast<int32_t>(value) : value;
+      const auto element = static_cast<size_t>(symbol.element);
+      if ((element + 1) * size_of(made.dtype) > made.data.size()) {
+        throw Error(StatusCode::kInvalid, symbol.name + ": no such element");
+      }
+      results_[static_cast<int>(index)] = integer_at(made, element);
       any = true;
     }
     return any;
