@@ -348,7 +348,8 @@ Known expand(const NodeContext&, const Operands& operands) {
 
 Known range(const NodeContext&, const Operands& operands) {
   for (const KnownTensor& operand : operands) {
-    if (operand.elements.size() != 1) return std::nullopt;  // the importer says what is wrong
+    if (operand.elements.size() != 1 || operand.dims.size() > 1)
+      return std::nullopt;  // the importer says what is wrong
   }
   const Dim start = operands[0].elements[0], limit = operands[1].elements[0], delta = operands[2].elements[0];
   if (!delta.is_constant() || delta.constant() <= 0) return std::nullopt;

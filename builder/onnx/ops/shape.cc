@@ -58,6 +58,13 @@ Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
   Dim rest = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Dim copied = zero_copies && i < from.size() ? from[i] : Dim(0);
+    // Where there are none, what is too large would not be refused: beside a 0 anything fits.
+    if (may_be(total, 0)) {
+      node.guard_at_most(is_equal(total, 0) * ir::min(wanted[i], 2), 1,
+                         fmt::format("entry {} of a Reshape's shape is given as a value: of an empty tensor it must be "
+                                     "at most 1",
+                                     i));
+    }
     given.push_back(ir::min(ir::max(wanted[i], 0), total + 1) + is_equal(wanted[i], 0) * copied);
     rest = rest * (given[i] + is_equal(wanted[i], -1));
   }

@@ -97,6 +97,8 @@ TEST(ShapeArithmetic, WhatOnnxForbidsIsInvalid) {
   is_invalid(13, "y, z = Split<axis = 1>(s)", "axis 1 is not in");
   is_invalid(13, ints("ax", "0, 0") + "y = Unsqueeze(s, ax)", "stands twice");
   is_invalid(13, ints("i", "0") + ints("ax", "0, -1") + "m = Gather(s, i) y = Squeeze(m, ax)", "stands twice");
+  is_invalid(13, ints("i", "0") + ints("ax", "0") + "m = Gather(s, i) t = Unsqueeze(m, ax) y = Range(t, t, i)",
+             "must be scalars");
   is_invalid(13, "i = Constant<value_int = 5>() y = Reshape(s, i)", "must be int64 with one axis");
 }
 
@@ -187,7 +189,7 @@ TEST(ShapeArithmetic, ShapesUsedAsDataAreMadeByOneOperator) {
 ir::Graph import_with_values(const std::string& text, const std::vector<int64_t>& min,
                              const std::vector<int64_t>& max) {
   const OnnxModel model = OnnxModel::from_proto(proto_of(13, text));
-  Profile profile = profile_of(model, 1, 8);
+  Profile profile = profile_of(model, 0, 8);
   profile.inputs[1].value_min = profile.inputs[1].value_opt = min;
   profile.inputs[1].value_max = max;
   return import_model(model, {profile});
@@ -254,6 +256,20 @@ TEST(ReshapeToValues, ZeroCopiesAndMinusOneInfersWhenTheEngineRuns) {
   EXPECT_EQ(dims({-1, 0}), (std::vector<int64_t>{2, 6}));
   EXPECT_EQ(dims({-1, 3}), (std::vector<int64_t>{4, 3}));
   EXPECT_ANY_THROW(dims({5, 2}));
+}
+
+// Its other sizes were cut to 1.
+TEST(ReshapeToValues, OfAnEmptyTensorAreRefused) {
+  const ir::Graph graph = import_with_values(
+      "(float[n, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }", {-1, -1}, {12, 12});
+  const auto dims = [&](int64_t n, const std::vector<int64_t>& shape) {
+    return ir::interpret(graph, {floats({n, 6}, std::vector<float>(static_cast<size_t>(6 * n))),
+                                 tensor_of(DType::kI64, {2}, shape)})[0]
+        .dims;
+  };
+  EXPECT_EQ(dims(2, {4, 3}), (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(dims(0, {0, 1}), (std::vector<int64_t>{0, 1}));
+  EXPECT_TRUE(failure_of([&] { dims(0, {0, 5}); }).mentions("of an empty tensor it must be at most 1"));
 }
 
 // What is too large was cut to what there is: 100 of 12 elements passed for 12.
