@@ -318,9 +318,6 @@ Known reshape(const NodeContext& node, const Operands& operands) {
   const auto shape = ints_of(node, operands, 1, "shape");
   if (!shape || (operands.size() > 1 && operands[1].dims.size() != 1)) return std::nullopt;
   const auto count = static_cast<int64_t>(result.elements.size());
-  // 0 is the length of the first axis, which may be another than the count that is 0.
-  const bool copies = shape->size() == 1 && (*shape)[0] == 0 && node.get_int("allowzero") == 0;
-  if (copies && (result.dims.empty() || result.dims[0] != Dim(count))) return std::nullopt;
   if (shape->empty() && count == 1) {
     result.dims = {};
   } else if (shape->size() == 1 && ((*shape)[0] == -1 || (*shape)[0] == count)) {
@@ -518,12 +515,7 @@ std::vector<int> shape_operands(const std::string& op) {
       {"ReduceLogSum", {1}},
       {"ReduceLogSumExp", {1}},
       {"ReduceSumSquare", {1}},
-      {"Col2Im", {1, 2}},
-      {"DFT", {1, 2}},
       {"GroupQueryAttention", {6}},
-      {"MaxUnpool", {2}},
-      {"MelWeightMatrix", {0, 1}},
-      {"STFT", {1, 3}},
   };
   const auto found = operands.find(op);
   return found == operands.end() ? std::vector<int>{} : found->second;

@@ -561,8 +561,25 @@ class RandomGraph {
     if (takes("broadcast") && chance(2)) {
       set_int(node, "broadcast", between(0, 1));
       if (chance(2)) set_int(node, "axis", axis(tensor(node->input(0)).dims.size()));
+    } else if (takes("broadcast") && chance(2)) {
+      put_at_axis(node);
     }
     if (takes("fmod") && chance(2)) set_int(node, "fmod", between(0, 1));
+  }
+
+  // As before opset 7: the second operand, of fewer axes than the first, at one that may not be its last.
+  void put_at_axis(onnx::NodeProto* node) {
+    const std::string b = node->input(1);
+    Ints dims = tensor(b).dims;
+    for (int64_t& dim : dims) {
+      if (dim > 8) dim = 1;
+    }
+    const int64_t before = between(0, 1);
+    if (before != 0) dims.insert(dims.begin(), between(1, 2));
+    if (chance(2)) dims.push_back(between(1, 4));
+    node->set_input(0, random_constant(tensor(b).dtype, dims));
+    set_int(node, "broadcast", 1);
+    set_int(node, "axis", before);
   }
 
   bool binary(onnx::NodeProto* node) {
@@ -743,7 +760,8 @@ class RandomGraph {
     if (takes("shape")) {
       set_ints(node, "shape", shape);
     } else {
-      node->add_input(decider(shape));
+      node->add_input(shape.size() == 1 && chance(20) ? constant(tensor_of_ints(DType::kI64, {}, shape))
+                                                      : decider(shape));
     }
     if (takes("allowzero") && chance(2)) set_int(node, "allowzero", between(0, 1));
     make(node, tensor(x).dtype);

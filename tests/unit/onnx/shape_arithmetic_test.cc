@@ -94,10 +94,12 @@ TEST(ShapeArithmetic, WhatOnnxForbidsIsInvalid) {
   is_invalid(13, "y, z = Split(s)", "2 equal pieces must divide the axis");
   is_invalid(18, "y, z = Split<num_outputs = 3>(s)", "'num_outputs' is not the number of its outputs");
   is_invalid(18, "y, z, u, v = Split<num_outputs = 4>(s)", "4 pieces needs a longer axis");
-  is_invalid(13, "y, z = Split<axis = 1>(s)", "axis 1 is not in");
+  is_invalid(13, "y, z, u, v, w = Split<axis = 1>(s)", "axis 1 is not in");
   is_invalid(13, ints("ax", "0, 0") + "y = Unsqueeze(s, ax)", "stands twice");
   is_invalid(13, ints("i", "0") + ints("ax", "0, -1") + "m = Gather(s, i) y = Squeeze(m, ax)", "stands twice");
-  is_invalid(13, ints("i", "0") + ints("ax", "0") + "m = Gather(s, i) t = Unsqueeze(m, ax) y = Range(t, t, i)",
+  is_invalid(13,
+             ints("i", "0") + ints("ax", "0") + ints("one", "1") +
+                 "m = Gather(s, i) t = Unsqueeze(m, ax) y = Range(t, t, one)",
              "must be scalars");
   is_invalid(13, "i = Constant<value_int = 5>() y = Reshape(s, i)", "must be int64 with one axis");
 }
