@@ -6,6 +6,7 @@
 #include "builder/onnx/ops/common.h"
 #include "builder/onnx/registry.h"
 #include "builder/onnx/runtime_operands.h"
+#include "builder/onnx/shape_check.h"
 
 namespace planwright::builder::importer {
 namespace {
@@ -54,24 +55,26 @@ Dim inferred_dim(NodeContext& node, Shape from, const Shape& to, size_t open) {
 Shape computed_dims(NodeContext& node, const Shape& wanted, bool zero_copies) {
   const Shape& from = node.in_dims(0);
   const Dim total = ir::product(from);
+  // An empty tensor's other dims may be anything; they get no longer than those of the largest input.
+  const int64_t most_of_none = std::clamp<int64_t>(ir::range_of(total).max, 1, kMaxDim);
+  const Dim most = may_be(total, 0) ? ir::max(total, is_equal(total, 0) * most_of_none) : total;
   Shape given;
   Dim rest = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Dim copied = zero_copies && i < from.size() ? from[i] : Dim(0);
-    // Where there are none, what is too large would not be refused: beside a 0 anything fits.
+    given.push_back(ir::min(ir::max(wanted[i], 0), most + 1) + is_equal(wanted[i], 0) * copied);
+    // Beside a 0 anything fits, so what is too large would not be refused.
     if (may_be(total, 0)) {
-      node.guard_at_most(is_equal(total, 0) * ir::min(wanted[i], 2), 1,
-                         fmt::format("entry {} of a Reshape's shape is given as a value: of an empty tensor it must be "
-                                     "at most 1",
-                                     i));
+      node.guard_at_most(
+          is_equal(total, 0) * ir::min(wanted[i], most_of_none + 1), most_of_none,
+          fmt::format("entry {} of a Reshape's shape must be at most {} where its input is empty", i, most_of_none));
     }
-    given.push_back(ir::min(ir::max(wanted[i], 0), total + 1) + is_equal(wanted[i], 0) * copied);
     rest = rest * (given[i] + is_equal(wanted[i], -1));
   }
   const Dim open = ir::floor_div(total, ir::max(rest, 1));
   Shape dims;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    dims.push_back(node.read_dim(given[i] + is_equal(wanted[i], -1) * open, total));
+    dims.push_back(node.read_dim(given[i] + is_equal(wanted[i], -1) * open, most));
   }
   return dims;
 }

@@ -312,7 +312,7 @@ class RandomGraph {
         // 0 and -1 have a meaning of their own in a constant shape.
         "is computed as a size and must be one",
         // The other sizes of an empty tensor have no bound.
-        "of an empty tensor it must be at most 1",
+        "where its input is empty",
         // Which of two dims is a 1 that broadcasts is settled at import.
         "operands meet at axis",
         "do not broadcast at axis",

@@ -260,18 +260,31 @@ TEST(ReshapeToValues, ZeroCopiesAndMinusOneInfersWhenTheEngineRuns) {
   EXPECT_ANY_THROW(dims({5, 2}));
 }
 
-// Its other sizes were cut to 1.
-TEST(ReshapeToValues, OfAnEmptyTensorAreRefused) {
+// They were cut to 1.
+TEST(ReshapeToValues, TheOtherDimsOfAnEmptyTensorAreKept) {
   const ir::Graph graph = import_with_values(
-      "(float[n, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }", {-1, -1}, {12, 12});
+      "(float[n, 6] x, int64[2] shape) => (float[a, b] y) { y = Reshape(x, shape) }", {-1, -1}, {99, 99});
   const auto dims = [&](int64_t n, const std::vector<int64_t>& shape) {
     return ir::interpret(graph, {floats({n, 6}, std::vector<float>(static_cast<size_t>(6 * n))),
                                  tensor_of(DType::kI64, {2}, shape)})[0]
         .dims;
   };
   EXPECT_EQ(dims(2, {4, 3}), (std::vector<int64_t>{4, 3}));
-  EXPECT_EQ(dims(0, {0, 1}), (std::vector<int64_t>{0, 1}));
-  EXPECT_TRUE(failure_of([&] { dims(0, {0, 5}); }).mentions("of an empty tensor it must be at most 1"));
+  EXPECT_ANY_THROW(dims(2, {48, 1}));
+  EXPECT_EQ(dims(0, {0, 5}), (std::vector<int64_t>{0, 5}));
+  EXPECT_EQ(dims(0, {-1, 48}), (std::vector<int64_t>{0, 48}));
+  EXPECT_TRUE(failure_of([&] { dims(0, {0, 49}); }).mentions("at most 48 where its input is empty"));
+}
+
+TEST(ReshapeToValues, OfACountThatIsZeroKeepTheOtherDims) {
+  const ir::Graph graph = import_text(13,
+                                      "(float[m] x, float[2] v) => (int64[a, b] y) { i = NonZero(x) "
+                                      "shape = Cast<to = 7>(v) y = Reshape(i, shape) }");
+  const auto dims = [&](const std::vector<float>& x, const std::vector<float>& shape) {
+    return ir::interpret(graph, {floats({static_cast<int64_t>(x.size())}, x), floats({2}, shape)})[0].dims;
+  };
+  EXPECT_EQ(dims({0, 5, 0, 7}, {-1, 2}), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(dims({0, 0}, {-1, 2}), (std::vector<int64_t>{0, 2}));
 }
 
 // What is too large was cut to what there is: 100 of 12 elements passed for 12.
