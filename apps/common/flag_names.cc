@@ -105,6 +105,8 @@ const std::vector<std::string> kBuildengineFlags = {"--onnx",
                                                     "--timingCacheFile",
                                                     "--budget",
                                                     "--maxDrop",
+                                                    "--weightOnly",
+                                                    "--contexts",
                                                     "--maxTactics",
                                                     "--explain"};
 
