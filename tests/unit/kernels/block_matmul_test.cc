@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/support/contraction_cases.h"
+#include "tests/support/hostile_cases.h"
 
 namespace planwright::testing {
 namespace {
@@ -119,6 +120,25 @@ TEST(BlockMatMulTest, InBf16) {
       SCOPED_TRACE(describe(c));
       expect_like_reference(*kernel, c, kContractionTolerance, {}, 1 + i % 2);
     }
+  }
+}
+
+// What a hostile engine makes of such cases, too.
+TEST(BlockMatMulTest, WhatValidatePassesStaysInBounds) {
+  Rng rng(7);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : kernels_of(OpKind::kBlockMatMul)) {
+    int passed = 0;
+    for (int i = 0; i < 1500; ++i) {
+      KernelCase c = product(rng, {i % 3 == 0 ? 1 : random_int(rng, 1, 40), random_int(rng, 1, 40)}, 33,
+                             i % 2 == 0 ? DType::kI4 : DType::kI8, random_int(rng, 1, 40));
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], 1, &c);
+      if (!change_hostilely(rng, *kernel, &c)) continue;
+      ++passed;
+      EXPECT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(passed, 30) << kernel->name;
   }
 }
 
