@@ -147,6 +147,14 @@ TEST_F(InferTest, ForestsAndRegions) {
   EXPECT_ANY_THROW(infer(OpKind::kPairCoupling, {input("pairs", {n_, 5})}, NoParams{}));
 }
 
+TEST_F(InferTest, ProductsByIntegersInBlocks) {
+  const ValueId a = input("a", {n_, h_, 70}), w = input("w", {70, 9}, DType::kI4), s = input("s", {3, 9});
+  EXPECT_EQ(infer(OpKind::kBlockMatMul, {a, w, s}, BlockMatMulParams{32}), "[n, h, 9]");
+  EXPECT_ANY_THROW(infer(OpKind::kBlockMatMul, {a, w, s}, BlockMatMulParams{16}));
+  EXPECT_ANY_THROW(infer(OpKind::kBlockMatMul, {a, w, s}, BlockMatMulParams{0}));
+  EXPECT_ANY_THROW(infer(OpKind::kBlockMatMul, {a, input("v", {60, 9}, DType::kI8), s}, BlockMatMulParams{32}));
+}
+
 TEST_F(InferTest, Types) {
   const ValueId x = input("x", {4}), i = input("i", {4}, DType::kI32);
   const ValueId y = graph.add_value("y", DType::kF32, {4}).id, z = graph.add_value("z", DType::kI64, {4}).id;

@@ -43,6 +43,14 @@ TEST(ReferenceMatMul, IntegersOfTwoTypesAccumulateExactly) {
   EXPECT_EQ(run(matmul(a, b, {1, 1}, DType::kI32)), (std::vector<double>{-65025}));
 }
 
+// Three rows in blocks of two: the last has one. 1*3*10 + 2*-8*10 + 4*7*100, and 1*-1*1 + 2*0*1 + 4*2*-2.
+TEST(ReferenceBlockMatMul, ScalesEachBlock) {
+  const TestTensor w = TestTensor::of(DType::kI4, {3, 2}, {3, -1, -8, 0, 7, 2});
+  KernelCase c = KernelCase::of(OpKind::kBlockMatMul, {f32({1, 3}, {1, 2, 4}), w, f32({2, 2}, {10, 1, 100, -2})},
+                                {TestTensor(DType::kF32, {1, 2})});
+  EXPECT_EQ(run(c.with(BlockMatMulParams{2})), (std::vector<double>{2670, -17}));
+}
+
 TEST(ReferenceMatMul, SumsOfFloatsAreRoundedOnce) {
   // In float, adding 2^-24 to 1 over and over stays at 1.
   std::vector<double> a(256, 0x1p-24);

@@ -57,5 +57,30 @@ TEST(Pipeline, AConvolutionWithAllThatFollowsIsOneNode) {
   EXPECT_EQ(contractions, 1);
 }
 
+// As exporters write weights that they quantised: a Cast and a Mul, which folding would widen for good.
+TEST(Pipeline, WeightsThatAModelKeepsInInt8StayInInt8) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {b.symbol("n", 1, 4), 128});
+  ir::Bytes integers;
+  for (int i = 0; i < 128 * 160; ++i) integers.push_back(static_cast<std::byte>(i * 37 % 251 - 125));
+  const ValueId w = b.graph.add_constant("w", DType::kI8, {128, 160}, std::move(integers)).id;
+  const ValueId wide = b.node(OpKind::kPointwise, "cast", {w}, NoParams{}).outputs[0];
+  ir::SsaProgram cast;
+  cast.store(cast.convert(cast.load(0, PwClass::kInt), PwClass::kFloat));
+  b.graph.node(b.graph.value(wide).producer).program = *cast.to_program();
+  const ValueId weights = b.binary(PwOp::kMul, "scaled", wide, b.weights("s", {1, 160}));
+  b.output(b.binary(PwOp::kAdd, "y", b.matmul("product", x, weights), b.weights("bias", {160})));
+
+  const std::vector<ir::Tensor> input{random_tensor({3, 128}, 1)};
+  const std::vector<ir::Tensor> before = ir::interpret(b.graph, input);
+  run_passes(b.graph);
+  expect_same(before, ir::interpret(b.graph, input));
+  ASSERT_EQ(b.graph.order().size(), 1u);
+  const ir::Node& node = b.graph.node(b.graph.order()[0]);
+  EXPECT_EQ(node.kind, OpKind::kBlockMatMul);
+  EXPECT_EQ(b.graph.value(node.inputs[1]).dtype, DType::kI8);
+  EXPECT_EQ(ir::print_program(node.program), "add(acc, in0)");
+}
+
 }  // namespace
 }  // namespace planwright::builder
