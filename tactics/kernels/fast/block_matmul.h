@@ -35,12 +35,12 @@ struct BlockTier {
 
 namespace planwright::fast {
 
-// `tier`: null where the shape's products are in bf16.
 Status validate_block_matmul(const KernelArgs& args, const GemmShape& shape);
 size_t block_matmul_packed_size(const KernelArgs& args, const GemmShape& shape);
 size_t block_matmul_scratch_size(const KernelArgs& args, const GemmShape& shape);
 Status pack_block_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* destination);
 int block_matmul_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity);
+// `tier`: null where the shape's products are in bf16.
 Status run_block_matmul(const KernelArgs& args, const GemmShape& shape, const BlockTier* tier);
 
 }  // namespace planwright::fast
