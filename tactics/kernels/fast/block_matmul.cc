@@ -1,5 +1,6 @@
 #include "tactics/kernels/fast/block_matmul.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "schemas/types/checked.h"
@@ -72,6 +73,17 @@ bool room_bytes(const Product& product, const GemmShape& shape, size_t* bytes) {
 
 size_t gemm_scratch_of(const KernelArgs& args, const GemmShape& shape) {
   return gemm_scratch_size(shape, 1, args.inputs[0].dims[args.inputs[0].rank - 1], args.input_count - args.core_inputs);
+}
+
+// As split_gemm; by default each panel is a task of all rows, for tasks of some rows would each make its floats.
+GemmSplit split_of(const Product& product, const GemmShape& shape, int64_t rows, const PanelPlan& panels,
+                   TacticParams tactic) {
+  const int64_t tiles = row_tiles(rows, shape.rows);
+  if (shape.half == nullptr && tactic.v[0] == 0 && tiles <= INT32_MAX) {
+    tactic.v[0] = static_cast<int32_t>(tiles);
+    if (tactic.v[1] == 0) tactic.v[1] = 1;
+  }
+  return split_gemm(shape, rows, panels, product.depth, 1, tactic);
 }
 
 // What the hooks of the job read.
@@ -196,8 +208,17 @@ Status pack_block_matmul(const KernelArgs& args, const GemmShape& shape, std::by
 int block_matmul_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity) {
   const Product product(args);
   const TensorView& y = args.outputs[0];
-  return list_splits(shape, row_box(y, y.rank - 1, 0).count(), panels_of(product, shape), product.depth, 1, list,
-                     capacity);
+  const int64_t rows = row_box(y, y.rank - 1, 0).count(), tiles = row_tiles(rows, shape.rows);
+  const PanelPlan panels = panels_of(product, shape);
+  if (shape.half != nullptr) return list_splits(shape, rows, panels, product.depth, 1, list, capacity);
+  // Of few columns the rows have to be cut all the same.
+  const TacticParams wanted[] = {{}, {{0, 4}}, {{static_cast<int32_t>(tiles / 2), 1}}, {{1, 1}}};
+  const bool is_useful[] = {true, panels.count() > 4, tiles > 1 && tiles <= INT32_MAX, rows > 1 && tiles > 2};
+  int count = 0;
+  for (int i = 0; i < 4 && count < capacity; ++i) {
+    if (is_useful[i]) list[count++] = wanted[i];
+  }
+  return count;
 }
 
 Status run_block_matmul(const KernelArgs& args, const GemmShape& shape, const BlockTier* tier) {
@@ -209,7 +230,7 @@ Status run_block_matmul(const KernelArgs& args, const GemmShape& shape, const Bl
   for (int axis = 0; axis < column_axis; ++axis) context.a_strides[axis] = a.strides[axis];
   const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis);
   const RowBox rows = row_box(y, column_axis, 0);
-  const GemmSplit split = split_gemm(shape, rows.count(), context.panels, product.depth, 1, args.tactic);
+  const GemmSplit split = split_of(product, shape, rows.count(), context.panels, args.tactic);
   parallel_sums(*args.executor, split.tasks(), [&](int64_t task, int worker) {
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
     GemmJob job = {.shape = shape,

@@ -6,7 +6,7 @@
 // of A the integers are multiplied as they are read; of more, a panel is made floats at a time and the micro kernels of
 // other products run on it. In bf16 the packed form is that of all products.
 //
-// Tactic: v[0] row tiles and v[1] panels of a task (split_gemm).
+// Tactic: v[0] row tiles and v[1] panels of a task; 0: all tiles, and one panel (in bf16 as split_gemm has it).
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_BLOCK_MATMUL_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_BLOCK_MATMUL_H_
 
