@@ -367,7 +367,8 @@ void row_addresses(RowCursor cursor, int count, const void* base, int64_t elemen
   const RowBox& box = cursor.box();
   cursor.for_each_run(count, [&](const int64_t* at, int axis, int64_t length) {
     const std::byte* start = static_cast<const std::byte*>(base) + offset_of(box, at, strides) * element_bytes;
-    const int64_t stride = box.step[axis] * strides[axis] * element_bytes;
+    // An axis of one row may have any stride, and is not walked.
+    const int64_t stride = length == 1 ? 0 : box.step[axis] * strides[axis] * element_bytes;
     for (int64_t i = 0; i < length; ++i) *to++ = reinterpret_cast<const float*>(start + i * stride);
   });
 }
