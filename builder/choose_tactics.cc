@@ -206,7 +206,7 @@ Programs choose_tactics(Graph& graph, const std::vector<Box>& boxes, const Build
   };
   // A layer that is slower in bf16 may hand its neighbours more than it loses, so first with all that can.
   const std::set<NodeId> able = nodes_where(graph, programs, [&](const PlannedStep& step) {
-    return is_contraction(step.opt.op) && has_half_candidate(step, options.search);
+    return takes_epilogue(step.opt.op) && has_half_candidate(step, options.search);
   });
   if (exchange(able)) return programs;
   const std::set<NodeId> faster = nodes_where(graph, programs, [](const PlannedStep& step) {

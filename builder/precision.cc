@@ -13,12 +13,10 @@ bool takes_logarithm(const ir::Node& node) {
 
 }  // namespace
 
-bool is_contraction(OpKind op) { return takes_epilogue(op); }
-
 std::vector<ir::NodeId> contractions_of(const ir::Graph& graph) {
   std::vector<ir::NodeId> list;
   for (const ir::NodeId id : graph.order()) {
-    if (is_contraction(graph.node(id).kind)) list.push_back(id);
+    if (takes_epilogue(graph.node(id).kind)) list.push_back(id);
   }
   return list;
 }
@@ -37,14 +35,14 @@ std::set<ir::NodeId> nodes_before_logarithms(const ir::Graph& graph) {
     const ir::Node& node = graph.node(id);
     if (!takes_logarithm(node)) continue;
     // A contraction's program may add what another made.
-    if (is_contraction(node.kind)) found.insert(id);
+    if (takes_epilogue(node.kind)) found.insert(id);
     visit_inputs(node);
   }
   while (!open.empty()) {
     const ir::NodeId id = open.back();
     open.pop_back();
     const ir::Node& node = graph.node(id);
-    if (is_contraction(node.kind)) {
+    if (takes_epilogue(node.kind)) {
       found.insert(id);
     } else if (node.kind != OpKind::kSoftmax) {
       visit_inputs(node);

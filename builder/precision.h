@@ -9,9 +9,6 @@
 
 namespace planwright::builder {
 
-// What can multiply in less than its operands' type.
-bool is_contraction(OpKind op);
-
 // A graph's own contractions, in order of execution; those of bodies in it are not among them.
 std::vector<ir::NodeId> contractions_of(const ir::Graph& graph);
 

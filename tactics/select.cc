@@ -250,9 +250,9 @@ class Search {
     for (const size_t number : contest_of_) {
       const Contest& contest = contests_[number];
       PackedLayer& layer = layers.emplace_back();
-      layer.plain_bytes = constant_bytes(*contest.spec, 0);
-      plain_bytes += layer.plain_bytes;
-      if (!contest.measurements || layer.plain_bytes == 0) continue;
+      const uint64_t own_bytes = constant_bytes(*contest.spec, 0);
+      plain_bytes += own_bytes;
+      if (!contest.measurements || own_bytes == 0) continue;
       for (size_t i = 0; i < contest.tried.size(); ++i) {
         const Measurement& measurement = (*contest.measurements)[i];
         if (i != contest.chosen && (!is_usable(measurement.outcome) || measurement.time_us <= 0)) continue;

@@ -16,7 +16,6 @@ struct PackedTactic {
 };
 
 struct PackedLayer {
-  uint64_t plain_bytes = 0;           // of its weights as the model has them
   std::vector<PackedTactic> tactics;  // that may be chosen; none where there are no weights
   size_t chosen = 0;                  // of `tactics`
 };

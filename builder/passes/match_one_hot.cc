@@ -101,9 +101,8 @@ void split_epilogue(ir::Graph& graph, ir::Node& node) {
     loads.push_back(program.load(static_cast<int>(i) - node.core_inputs + 1));
   }
   program.store(inline_program(program, SsaProgram(node.program), loads, program.load(0))[0]);
-  const auto at = std::find(graph.order().begin(), graph.order().end(), node.id) + 1;
   ir::Node& pointwise =
-      graph.add_node(OpKind::kPointwise, NoParams{}, {}, {node.outputs[0]}, at == graph.order().end() ? kNone : *at);
+      graph.add_node(OpKind::kPointwise, NoParams{}, {}, {node.outputs[0]}, node_behind(graph, node.id));
   set_program(pointwise, program, operands);
   pointwise.name = node.name;
   pointwise.onnx = node.onnx;

@@ -9,6 +9,7 @@
 
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
+#include "builder/passes/scaled_runs.h"
 
 namespace planwright::builder {
 namespace {
@@ -19,8 +20,6 @@ using ir::PwValue;
 using ir::SsaProgram;
 using ir::ValueId;
 
-// Less is not worth a node.
-constexpr int64_t kFewestElements = 16 * 1024;
 // A run of any fewer numbers could be multiples of one by chance.
 constexpr int64_t kFewestOfAScale = 16;
 // Of a quotient of two products that were rounded to fp32 each.
@@ -32,18 +31,14 @@ struct Integers {
   std::vector<float> scales;  // one a run
 };
 
-// Elements that share a scale: `length` of them, `step` apart.
-struct Run {
-  int64_t first, length, step;
-};
-
 // Whether all elements of a run are integers of the type times `scale`, which are written to their places then.
-bool divide_run(const float* elements, const Run& run, double scale, DType dtype, int8_t* to) {
-  const double least = dtype == DType::kI4 ? -8 : -127, most = dtype == DType::kI4 ? 7 : 127;
+bool divide_run(const float* elements, const ScaledRun& run, double scale, DType dtype, int8_t* to) {
+  const IntegerRange range = integer_range(bit_width(dtype));
   for (int64_t i = 0; i < run.length; ++i) {
     const int64_t at = run.first + i * run.step;
     const double quotient = static_cast<double>(elements[at]) / scale, integer = std::nearbyint(quotient);
-    if (integer < least || integer > most || std::abs(quotient - integer) > kRounding * std::abs(integer)) return false;
+    if (integer < range.least || integer > range.most || std::abs(quotient - integer) > kRounding * std::abs(integer))
+      return false;
     to[at] = static_cast<int8_t>(integer);
   }
   return true;
@@ -51,7 +46,7 @@ bool divide_run(const float* elements, const Run& run, double scale, DType dtype
 
 // The scale of a run, 0 where it holds other numbers. Quantisers give the largest the largest integer, of either sign;
 // not all do.
-float scale_of(const float* elements, const Run& run, DType dtype, int8_t* to) {
+float scale_of(const float* elements, const ScaledRun& run, DType dtype, int8_t* to) {
   double largest = 0;
   for (int64_t i = 0; i < run.length; ++i) {
     const float element = elements[run.first + i * run.step];
@@ -59,7 +54,7 @@ float scale_of(const float* elements, const Run& run, DType dtype, int8_t* to) {
     largest = std::max(largest, std::abs(static_cast<double>(element)));
   }
   if (largest == 0) return 1;
-  for (int integer = dtype == DType::kI4 ? 8 : 127; integer > 0; --integer) {
+  for (double integer = -integer_range(bit_width(dtype)).least; integer > 0; --integer) {
     for (const double scale : {largest / integer, -largest / integer}) {
       if (!divide_run(elements, run, scale, dtype, to)) continue;
       return std::isnormal(static_cast<float>(scale)) ? static_cast<float>(scale) : 0;
@@ -84,8 +79,7 @@ std::optional<Integers> integers_of(const float* elements, int64_t element_count
 // The fp32 matrix that a value is, all of whose readers could do with integers.
 const ir::Value* matrix_of(const ir::Graph& graph, ValueId id) {
   const ir::Value& value = graph.value(id);
-  if (!value.is_constant() || value.dtype != DType::kF32 || value.rank() != 2 || graph.is_output(id)) return nullptr;
-  if (ir::product(value.dims).constant() < kFewestElements) return nullptr;
+  if (!is_large_matrix(value) || graph.is_output(id)) return nullptr;
   for (const ir::NodeId user : graph.users(id)) {
     const OpKind kind = graph.node(user).kind;
     if (kind != OpKind::kMatMul && kind != OpKind::kGather) return nullptr;
@@ -123,15 +117,11 @@ bool narrow_product(ir::Graph& graph, ir::Node& node) {
   for (const Form& form : kForms) {
     const int64_t block = form.block == 0 ? depth : form.block;
     if (block < kFewestOfAScale || block > depth) continue;
-    const int64_t blocks = (depth + block - 1) / block;
-    const auto run = [&](int64_t i) {
-      const int64_t first = i / columns * block;
-      return Run{first * columns + i % columns, std::min(block, depth - first), columns};
-    };
-    const std::optional<Integers> integers =
-        integers_of(floats_of(*weights), depth * columns, form.dtype, blocks * columns, run);
+    const int64_t runs = column_run_count(depth, columns, block);
+    const auto run = [&](int64_t i) { return column_run(depth, columns, block, i); };
+    const std::optional<Integers> integers = integers_of(floats_of(*weights), depth * columns, form.dtype, runs, run);
     if (!integers) continue;
-    const ValueId scales = add_scales(graph, *weights, *integers, {blocks, columns});
+    const ValueId scales = add_scales(graph, *weights, *integers, {runs / columns, columns});
     const ValueId elements = add_integers(graph, *weights, *integers);
     node.kind = OpKind::kBlockMatMul;
     node.params = BlockMatMulParams{block};
@@ -153,7 +143,7 @@ bool narrow_look_up(ir::Graph& graph, ir::Node& node) {
   }
   const int64_t rows = table->dims[0].constant(), columns = table->dims[1].constant();
   if (columns < kFewestOfAScale) return false;
-  const auto run = [&](int64_t i) { return Run{i * columns, columns, 1}; };
+  const auto run = [&](int64_t i) { return row_run(columns, i); };
   const std::optional<Integers> integers = integers_of(floats_of(*table), rows * columns, DType::kI8, rows, run);
   if (!integers) return false;
   const ir::Shape found_dims = out.dims;
@@ -169,8 +159,7 @@ bool narrow_look_up(ir::Graph& graph, ir::Node& node) {
   look_up.name = node.name;
   look_up.onnx = node.onnx;
   const ValueId whole = node.outputs[0];
-  const auto at = std::find(graph.order().begin(), graph.order().end(), node.id) + 1;
-  const ir::NodeId next = at == graph.order().end() ? kNone : *at;
+  const ir::NodeId next = node_behind(graph, node.id);
   node.outputs[0] = found;
   graph.value(found).producer = node.id;
   ir::Node& widen = graph.add_node(OpKind::kPointwise, NoParams{}, {found, scale}, {whole}, next);

@@ -158,6 +158,11 @@ std::optional<OneOp::Operand> other_operand(const OneOp& op, ValueId known) {
   return std::nullopt;
 }
 
+ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id) {
+  const auto next = std::find(graph.order().begin(), graph.order().end(), id) + 1;
+  return next == graph.order().end() ? ir::kNone : *next;
+}
+
 void take_names(ir::Node& to, const ir::Node& from) {
   for (const std::string& name : from.onnx) {
     if (std::find(to.onnx.begin(), to.onnx.end(), name) == to.onnx.end()) to.onnx.push_back(name);

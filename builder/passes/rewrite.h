@@ -54,6 +54,9 @@ std::optional<OneOp> one_op_of(ir::Graph& graph, ir::ValueId id);
 // One operation of two operands, one of which is `known` (either side when the operation commutes): the other one.
 std::optional<OneOp::Operand> other_operand(const OneOp& op, ir::ValueId known);
 
+// The node that stands behind another one in the order, where what is to run right after that goes; kNone at the end.
+ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id);
+
 // `to` does the work of `from` too: its ONNX names are added, each once.
 void take_names(ir::Node& to, const ir::Node& from);
 

@@ -7,27 +7,17 @@
 
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
+#include "builder/passes/scaled_runs.h"
 
 namespace planwright::builder {
 namespace {
 
-// As narrow_constants, which would leave smaller ones.
-constexpr int64_t kFewestElements = 16 * 1024;
-
-// Elements that share a scale: `length` of them, `step` apart.
-struct Run {
-  int64_t first, length, step;
-};
-
-struct Range {
-  double least, most;
-};
-
-double rounded(double value, double scale, const Range& range) {
+double rounded(double value, double scale, const IntegerRange& range) {
   return std::clamp(std::nearbyint(value / scale), range.least, range.most) * scale;
 }
 
-double squared_error(const std::vector<float>& elements, const Run& run, double scale, const Range& range) {
+double squared_error(const std::vector<float>& elements, const ScaledRun& run, double scale,
+                     const IntegerRange& range) {
   double sum = 0;
   for (int64_t i = 0; i < run.length; ++i) {
     const double value = static_cast<double>(elements[static_cast<size_t>(run.first + i * run.step)]);
@@ -39,7 +29,7 @@ double squared_error(const std::vector<float>& elements, const Run& run, double 
 
 // Rounds a run to multiples of the scale that loses least: of the largest element as the largest integer (of the sign
 // that reaches further), and of scales that cut it off but tell the others better apart.
-void round_run(std::vector<float>& elements, const Run& run, const Range& range) {
+void round_run(std::vector<float>& elements, const ScaledRun& run, const IntegerRange& range) {
   double largest = 0;
   for (int64_t i = 0; i < run.length; ++i) {
     const double value = static_cast<double>(elements[static_cast<size_t>(run.first + i * run.step)]);
@@ -66,12 +56,6 @@ std::vector<float> elements_of(const ir::Value& value) {
   return elements;
 }
 
-// Whether a value is a matrix of fp32 that is worth it.
-bool is_large_matrix(const ir::Value& value) {
-  return value.is_constant() && value.dtype == DType::kF32 && value.rank() == 2 &&
-         ir::product(value.dims).constant() >= kFewestElements;
-}
-
 void replace_constant(ir::Value& value, const std::vector<float>& elements) {
   ir::Bytes data(elements.size() * sizeof(float));
   std::memcpy(data.data(), elements.data(), data.size());
@@ -82,11 +66,10 @@ void replace_constant(ir::Value& value, const std::vector<float>& elements) {
 void round_columns(ir::Value& weights, const WeightRounding& rounding) {
   const int64_t depth = weights.dims[0].constant(), columns = weights.dims[1].constant();
   const int64_t block = rounding.block == 0 ? depth : rounding.block;
-  const Range range = rounding.bits == 4 ? Range{-8, 7} : Range{-127, 127};
+  const IntegerRange range = integer_range(rounding.bits);
   std::vector<float> elements = elements_of(weights);
-  for (int64_t first = 0; first < depth; first += block) {
-    const int64_t rows = std::min(block, depth - first);
-    for (int64_t j = 0; j < columns; ++j) round_run(elements, {first * columns + j, rows, columns}, range);
+  for (int64_t i = 0; i < column_run_count(depth, columns, block); ++i) {
+    round_run(elements, column_run(depth, columns, block, i), range);
   }
   replace_constant(weights, elements);
 }
@@ -95,7 +78,7 @@ void round_columns(ir::Value& weights, const WeightRounding& rounding) {
 void round_rows(ir::Value& table) {
   const int64_t rows = table.dims[0].constant(), columns = table.dims[1].constant();
   std::vector<float> elements = elements_of(table);
-  for (int64_t i = 0; i < rows; ++i) round_run(elements, {i * columns, columns, 1}, {-127, 127});
+  for (int64_t i = 0; i < rows; ++i) round_run(elements, row_run(columns, i), integer_range(8));
   replace_constant(table, elements);
 }
 

@@ -16,8 +16,7 @@ void expand_result(ir::Graph& graph, ir::Node& node, ir::Shape dims) {
   const ir::ValueId whole = node.outputs[0];
   const ir::Value& value = graph.value(whole);
   const ir::ValueId small = graph.add_value(value.name, value.dtype, std::move(dims)).id;
-  const auto at = std::find(graph.order().begin(), graph.order().end(), node.id) + 1;
-  const ir::NodeId next = at == graph.order().end() ? ir::kNone : *at;
+  const ir::NodeId next = node_behind(graph, node.id);
   node.outputs[0] = small;
   graph.value(small).producer = node.id;
   ir::Node& expand = graph.add_node(OpKind::kExpand, NoParams{}, {small}, {whole}, next);

@@ -81,9 +81,7 @@ bool move_before(ir::Graph& graph, ir::Node& node, const ir::Node& reshape) {
   node.inputs = operands;
   const ir::Value& value = graph.value(result);
   const ValueId inner = graph.add_value(value.name, value.dtype, before).id;
-  const auto at = std::find(graph.order().begin(), graph.order().end(), node.id) + 1;
-  ir::Node& moved =
-      graph.add_node(OpKind::kReshape, NoParams{}, {inner}, {result}, at == graph.order().end() ? kNone : *at);
+  ir::Node& moved = graph.add_node(OpKind::kReshape, NoParams{}, {inner}, {result}, node_behind(graph, node.id));
   moved.name = reshape.name;
   moved.onnx = reshape.onnx;
   node.outputs[0] = inner;

@@ -164,14 +164,7 @@ Status validate_block_matmul(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kUnsupported, "the kernel multiplies fp32 by integers with scales in fp32, not %s, %s",
                  name_of(a.dtype), name_of(s.dtype));
   }
-  if (a.dims[a.rank - 1] > 1 && a.strides[a.rank - 1] != 1) {
-    return error(StatusCode::kUnsupported, "the rows of A are not contiguous, their elements are %ld apart",
-                 a.strides[a.rank - 1]);
-  }
-  if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1) {
-    return error(StatusCode::kUnsupported, "the output's rows are not contiguous, their elements are %ld apart",
-                 y.strides[y.rank - 1]);
-  }
+  PW_RETURN_IF_ERROR(validate_matrix_rows(a, y));
   size_t bytes;
   if (!packed_bytes_of(Product(args), shape, &bytes) || !room_bytes(Product(args), shape, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");

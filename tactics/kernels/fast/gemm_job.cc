@@ -426,6 +426,18 @@ Status validate_split(const TacticParams& tactic) {
   return error(StatusCode::kInvalid, "tactic of %d row tiles and %d panels a task", tactic.v[0], tactic.v[1]);
 }
 
+Status validate_matrix_rows(const TensorView& a, const TensorView& y) {
+  if (a.dims[a.rank - 1] > 1 && a.strides[a.rank - 1] != 1) {
+    return error(StatusCode::kUnsupported, "the rows of A are not contiguous, their elements are %ld apart",
+                 a.strides[a.rank - 1]);
+  }
+  if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1) {
+    return error(StatusCode::kUnsupported, "the output's rows are not contiguous, their elements are %ld apart",
+                 y.strides[y.rank - 1]);
+  }
+  return kOkStatus;
+}
+
 GemmSplit split_gemm(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
                      const TacticParams& tactic) {
   GemmSplit split = {1, 1, 0, 0};

@@ -141,6 +141,8 @@ struct GemmSplit {
 // tactic.v[0]: row tiles, v[1]: panels of a task; 0: by estimate. `jobs` like this one run at once.
 GemmSplit split_gemm(const GemmShape& shape, int64_t rows, const PanelPlan& panels, int64_t depth, int64_t jobs,
                      const TacticParams& tactic);
+// Whether the rows of a product's A and output, along their last axes, lie without gaps.
+Status validate_matrix_rows(const TensorView& a, const TensorView& y);
 // Whether the tactic's numbers mean something.
 Status validate_split(const TacticParams& tactic);
 // The cuts worth timing; as KernelDescriptor::tactics.

@@ -123,14 +123,7 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kUnsupported, "the kernel multiplies fp32 by fp32, not %s by %s", name_of(a.dtype),
                  name_of(b.dtype));
   }
-  if (a.dims[a.rank - 1] > 1 && a.strides[a.rank - 1] != 1) {
-    return error(StatusCode::kUnsupported, "the rows of A are not contiguous, their elements are %ld apart",
-                 a.strides[a.rank - 1]);
-  }
-  if (y.dims[y.rank - 1] > 1 && y.strides[y.rank - 1] != 1) {
-    return error(StatusCode::kUnsupported, "the output's rows are not contiguous, their elements are %ld apart",
-                 y.strides[y.rank - 1]);
-  }
+  PW_RETURN_IF_ERROR(validate_matrix_rows(a, y));
   const Product product = product_of(args);
   size_t bytes;
   if (!packed_bytes(panels_of(product, shape), packed_depth(shape, product.depth), product.matrices, &bytes)) {

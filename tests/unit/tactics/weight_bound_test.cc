@@ -10,7 +10,7 @@ using testing::ElementsAre;
 
 // Two tactics: a fast one of `large` bytes and one as large as the weights, `slower_us` slower.
 PackedLayer layer(uint64_t plain, uint64_t large, double slower_us) {
-  return {plain, {{0, large, 10}, {1, plain, 10 + slower_us}}, 0};
+  return {{{0, large, 10}, {1, plain, 10 + slower_us}}, 0};
 }
 
 std::vector<size_t> chosen(uint64_t limit, std::vector<PackedLayer> layers) {
@@ -44,7 +44,7 @@ TEST(WeightBoundTest, OfEqualOnesTheFirst) {
 
 // From 40 bytes to 20 for 1 us, and to 10 for 9.
 TEST(WeightBoundTest, InStepsWhereThereAreSome) {
-  const PackedLayer steps = {10, {{0, 40, 10}, {1, 20, 11}, {2, 10, 19}}, 0};
+  const PackedLayer steps = {{{0, 40, 10}, {1, 20, 11}, {2, 10, 19}}, 0};
   EXPECT_THAT(chosen(20, {steps}), ElementsAre(1));
   EXPECT_THAT(chosen(19, {steps}), ElementsAre(2));
 }
