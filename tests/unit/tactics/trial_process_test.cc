@@ -96,7 +96,7 @@ TEST_F(TrialProcess, TimesThoseThatAgree) {
 TEST_F(TrialProcess, OtherContextsRunMeanwhile) {
   contexts_ = 3;
   const TrialResult result = try_kernels({kernel("fast", copy), kernel("sociable", copy_in_company_later)});
-  EXPECT_EQ(result.measurements[0].outcome, Outcome::kTimed);
+  EXPECT_TRUE(is_usable(result.measurements[0].outcome)) << result.reasons[0];
   EXPECT_TRUE(is_usable(result.measurements[1].outcome)) << result.reasons[1];
   contexts_ = 1;
   EXPECT_EQ(try_kernels({kernel("fast", copy), kernel("sociable", copy_in_company_later)}).measurements[1].outcome,
