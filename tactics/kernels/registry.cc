@@ -14,13 +14,16 @@ namespace planwright {
 #include "tactics/kernels/tables.inc"
 #undef PW_FAMILY
 #undef PW_PLAIN_FAMILY
-extern const KernelTable half_table;  // for CPUs with bf16 instructions (fast/half_kernels.cc)
+// For CPUs with VNNI and bf16 instructions.
+extern const KernelTable half_table;          // fast/half_kernels.cc
+extern const KernelTable block_pieces_table;  // fast/block_pieces.cc
 
 namespace {
 
 // Pointers, so that the list needs no dynamic initialisation.
 constexpr const KernelTable* kTables[] = {
     &half_table,
+    &block_pieces_table,
 #define PW_PLAIN_FAMILY(name)
 #define PW_FAMILY(name) &name##_table_avx512,
 #include "tactics/kernels/tables.inc"

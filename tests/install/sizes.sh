@@ -7,6 +7,7 @@ kernel_objects . | xargs size |
     if (name ~ /\/reference\//) family = "reference"
     else if (name ~ /\.tier\.cc\.o$/) {family = name; sub(/.*\//, "", family); sub(/\.tier\.cc\.o$/, "", family)}
     else if (name ~ /\/half_[a-z0-9_]*\.cc\.o$/) family = "half"
+    else if (name ~ /\/block_pieces[a-z0-9_]*\.cc\.o$/) family = "block_pieces"
     else family = "common"
     bytes[family] += $1 + $2}
     END {for (family in bytes) print family, bytes[family]}' | sort >"$work/sizes"

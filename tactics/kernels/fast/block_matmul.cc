@@ -12,24 +12,7 @@ namespace {
 
 constexpr int64_t kCodeOffset = 8;  // of int4
 
-struct Product {
-  int64_t depth, columns, block;
-  int bits;
-
-  explicit Product(const KernelArgs& args)
-      : depth(args.inputs[1].dims[0]),
-        columns(args.inputs[1].dims[1]),
-        block(args.params_as<BlockMatMulParams>().block),
-        bits(args.inputs[1].dtype == DType::kI4 ? 4 : 8) {
-    if (block > depth) block = depth > 0 ? depth : 1;
-  }
-
-  int64_t blocks() const { return depth / block + (depth % block != 0 ? 1 : 0); }
-  int64_t rows_of(int64_t index) const {
-    const int64_t left = depth - index * block;
-    return left < block ? left : block;
-  }
-};
+using Product = BlockProduct;
 
 // Rows of bytes that hold so many rows of integers.
 int64_t code_rows(const Product& product, int64_t rows) { return product.bits == 8 ? rows : (rows + 1) / 2; }

@@ -15,6 +15,26 @@
 
 namespace planwright {
 
+// What a product by blocks of integers is of.
+struct BlockProduct {
+  int64_t depth, columns, block;
+  int bits;  // 4 or 8
+
+  explicit BlockProduct(const KernelArgs& args)
+      : depth(args.inputs[1].dims[0]),
+        columns(args.inputs[1].dims[1]),
+        block(args.params_as<BlockMatMulParams>().block),
+        bits(args.inputs[1].dtype == DType::kI4 ? 4 : 8) {
+    if (block > depth) block = depth > 0 ? depth : 1;
+  }
+
+  int64_t blocks() const { return depth / block + (depth % block != 0 ? 1 : 0); }
+  int64_t rows_of(int64_t index) const {
+    const int64_t left = depth - index * block;
+    return left < block ? left : block;
+  }
+};
+
 // A packed panel.
 struct BlockPanel {
   const std::byte* data;

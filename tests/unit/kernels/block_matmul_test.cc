@@ -1,7 +1,9 @@
 // Products by integers with scales against the reference, for every tile of every tier this CPU runs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tests/support/contraction_cases.h"
 #include "tests/support/hostile_cases.h"
@@ -101,6 +103,93 @@ TEST(BlockMatMulTest, RefusesWhatItCannotDo) {
     c = good;
     c.inputs[1] = c.inputs[1].dense_as(DType::kF32);
     EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kInvalid);
+  }
+}
+
+// ---- A in pieces of eight bits
+
+std::vector<const KernelDescriptor*> piece_kernels() { return family_of(OpKind::kBlockMatMul, "block_matmul_pieces_"); }
+
+TEST(BlockMatMulTest, PiecesOfRandomShapes) {
+  Rng rng(11);
+  const auto& epilogues = named_epilogues();
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    for (int i = 0; i < 400; ++i) {
+      Dims a = {random_int(rng, 1, 4), random_int(rng, 0, 90)};
+      if (i % 4 == 0) a.insert(a.begin(), random_int(rng, 1, 2));
+      KernelCase c = product(rng, a, random_int(rng, 1, 150), DType::kI4,
+                             i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
+      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
+      const TacticParams tactic = {
+          {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
+      SCOPED_TRACE(describe(c));
+      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+    }
+  }
+}
+
+// As floats do: within a few roundings of the largest element of its block, however long the row.
+TEST(BlockMatMulTest, PiecesTellAsMuchAsFloats) {
+  Rng rng(12);
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    for (const double scale : {1.0, 1e-25, 1e25}) {
+      KernelCase c = product(rng, {1, 4096}, 64, DType::kI4, 32);
+      c.inputs[0].map([&](double x) { return x * scale; });
+      c.inputs[2].map([](double) { return 1.0; });
+      // Column j is one element of the row alone.
+      const auto row_of = [](int64_t column) { return 61 * column; };
+      std::vector<double> ones(4096 * 64);
+      for (int64_t j = 0; j < 64; ++j) ones[static_cast<size_t>(row_of(j) * 64 + j)] = 1;
+      c.inputs[1].set_elements(ones);
+      ASSERT_TRUE(run_kernel(*kernel, c).ok());
+      const std::vector<double> x = c.inputs[0].elements(), y = c.outputs[0].elements();
+      for (int64_t j = 0; j < 64; ++j) {
+        const int64_t row = row_of(j);
+        double largest = 0;
+        for (int64_t k = row / 32 * 32; k < row / 32 * 32 + 32; ++k) {
+          largest = std::max(largest, std::abs(x[static_cast<size_t>(k)]));
+        }
+        EXPECT_NEAR(y[static_cast<size_t>(j)], x[static_cast<size_t>(row)], largest * 0x1p-22);
+      }
+    }
+  }
+}
+
+TEST(BlockMatMulTest, PiecesOfWhatIsNotFiniteOrTiny) {
+  Rng rng(13);
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    for (const double strange : {HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-35}) {
+      KernelCase c = product(rng, {3, 70}, 50, DType::kI4, 32);
+      int64_t i = 0;
+      c.inputs[0].map([&](double x) { return ++i == 70 + 40 ? strange : std::abs(strange) < 1 ? x * 1e-34 : x; });
+      SCOPED_TRACE(strange);
+      expect_like_reference(*kernel, c, kContractionTolerance);
+    }
+  }
+}
+
+TEST(BlockMatMulTest, PiecesWithGapsAndOnAnyThreads) {
+  Rng rng(14);
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    KernelCase c = product(rng, {2, 3, 40}, 33, DType::kI4, 32);
+    c.inputs[0] = TestTensor::random(rng, DType::kF32, {2, 3, 40}, {41 * 3 + 3, 41, 1});
+    c.outputs[0] = TestTensor(DType::kF32, {2, 3, 33}, {35 * 3, 35, 1});
+    expect_like_reference(*kernel, c, kContractionTolerance);
+    for (const int64_t rows : {1, 7}) {
+      KernelCase large = product(rng, {rows, 300}, 210, DType::kI4, 64);
+      add_epilogue(rng, named_epilogues()[5], 1, &large);
+      for (const int32_t panels : {0, 1}) expect_same_bits_on_any_threads(*kernel, large, {{0, panels}});
+    }
+  }
+}
+
+TEST(BlockMatMulTest, PiecesOfFewRowsByInt4Only) {
+  Rng rng(15);
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    EXPECT_EQ(validate_case(*kernel, product(rng, {8, 32}, 7, DType::kI4, 16)).code(), StatusCode::kOk);
+    EXPECT_EQ(validate_case(*kernel, product(rng, {9, 32}, 7, DType::kI4, 16)).code(), StatusCode::kUnsupported);
+    EXPECT_EQ(validate_case(*kernel, product(rng, {3, 3, 32}, 7, DType::kI4, 16)).code(), StatusCode::kUnsupported);
+    EXPECT_EQ(validate_case(*kernel, product(rng, {1, 32}, 7, DType::kI8, 16)).code(), StatusCode::kUnsupported);
   }
 }
 
