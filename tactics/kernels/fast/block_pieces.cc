@@ -18,9 +18,8 @@ constexpr GemmShape kShape = {&tier_avx512::gemm_tier, kPieceTileRows, 4};
 constexpr const PieceTier& kTier = tier_avx512vnni::piece_tier;
 // More are faster where a panel is made floats for all of them.
 constexpr int64_t kMostRows = 8;
-// Sums of products of 15 by 127, and of 8 by 127 to begin with, stay below 2^31.
-constexpr int64_t kLongestBlock = 1 << 19;
-constexpr int64_t kCodeOffset = 8;
+// Sums of products of codes up to 255 by 127, and of 128 by 127 to begin with, stay below 2^31.
+constexpr int64_t kLongestBlock = 1 << 15;
 
 PanelPlan panels_of(const BlockProduct& product) { return {product.columns, kShape.tier->lanes, kShape.vectors}; }
 
@@ -37,7 +36,7 @@ bool bytes_of_blocks(const BlockProduct& product, int64_t fixed, int64_t by_grou
 
 // Of a column in the packed form.
 bool column_bytes(const BlockProduct& product, int64_t* bytes) {
-  return bytes_of_blocks(product, sizeof(float), kPieceRows / 2, bytes);
+  return bytes_of_blocks(product, sizeof(float), product.bits, bytes);
 }
 
 // From one row of A in pieces to the next: lines of their own, for several workers may make them.
@@ -61,7 +60,6 @@ RowBox rows_of(const KernelArgs& args) {
 Status validate(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(fast::validate_block_matmul(args, kShape));
   const BlockProduct product(args);
-  if (product.bits != 4) return error(StatusCode::kUnsupported, "the kernel multiplies by int4");
   const RowBox rows = rows_of(args);
   int64_t count = 1;
   bool is_known = true;
@@ -108,14 +106,16 @@ std::byte* pack_block(const KernelArgs& args, const BlockProduct& product, const
     memcpy(to + j * static_cast<int64_t>(sizeof scale), &scale, sizeof scale);
   }
   to += width * static_cast<int64_t>(sizeof(float));
-  const auto code = [&](int64_t k, int64_t j) -> int64_t {
-    if (k >= rows || j >= panels.columns(panel)) return kCodeOffset;
-    return (w.as<const int8_t>()[(first + k) * w.strides[0] + (column + j) * w.strides[1]] + kCodeOffset) & 15;
+  const int offset = code_offset(product.bits), mask = (1 << product.bits) - 1;
+  const auto code = [&](int64_t k, int64_t j) {
+    if (k >= rows || j >= panels.columns(panel)) return offset;
+    return (w.as<const int8_t>()[(first + k) * w.strides[0] + (column + j) * w.strides[1]] + offset) & mask;
   };
-  for (int64_t k = 0; k < rows; k += kPieceRows) {
+  constexpr int64_t kHalf = kPieceRows / 2;
+  for (int64_t k = 0; k < piece_groups(rows) * kPieceRows; k += product.bits == 4 ? kPieceRows : kHalf) {
     for (int64_t j = 0; j < width; ++j) {
-      for (int64_t i = 0; i < kPieceRows / 2; ++i, ++to) {
-        *to = static_cast<std::byte>(code(k + i, j) | code(k + i + kPieceRows / 2, j) << 4);
+      for (int64_t i = 0; i < kHalf; ++i, ++to) {
+        *to = static_cast<std::byte>(product.bits == 4 ? code(k + i, j) | code(k + i + kHalf, j) << 4 : code(k + i, j));
       }
     }
   }

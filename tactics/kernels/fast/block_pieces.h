@@ -1,11 +1,12 @@
-// BlockMatMul of few rows of A by int4, multiplied as integers: each block of a row of A is a scale times three pieces
-// of eight bits, p0 + p1 / 254 + p2 / 254^2, which together tell 2^-24 of its largest
-// element. An instruction adds 64 products of a piece and codes, where floats take three for 16: a row by 4096x4096
-// reads memory at 22 GB/s in place of 15.
+// BlockMatMul of few rows of A, multiplied as integers: each block of a row of A is a scale times three pieces of eight
+// bits, p0 + p1 / 254 + p2 / 254^2, which together tell 2^-24 of its largest element. An instruction adds 64 products
+// of a piece and codes, where floats take three for 16: a row by 4096x4096 of int4 takes 0.39 ms in place of 0.71, that
+// is 27 GB/s of packed weights, where fp32 reads 28.
 //
 // Packed: panel after panel (gemm_panel.h), each block after block: a scale for each column, then eight rows at a time,
-// of each vector of 16 columns four bytes a column. Byte i holds row i in its low half and row i + 4 in its high half,
-// as codes of 0 to 15, 8 added; rows past the block's last are 8.
+// of each vector of 16 columns four bytes a column. Of int4 byte i holds row i in its low half and row i + 4 in its high
+// half; of int8 there are rows 0 to 3 of all columns and then rows 4 to 7. Codes are 8 or 128 more than what they stand
+// for; rows past the block's last stand for 0.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_BLOCK_PIECES_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_BLOCK_PIECES_H_
 
@@ -17,7 +18,7 @@
 namespace planwright {
 
 inline constexpr int kPieces = 3;
-inline constexpr int kPieceRows = 8;      // whose codes lie in one word of a column
+inline constexpr int kPieceRows = 8;      // whose codes lie together
 inline constexpr int kPieceTileRows = 2;  // of A, whose sums stay in registers
 
 // A row of A in pieces: this, then for each block a PieceBlock and for every eight rows kPieces times eight int8.
@@ -30,6 +31,7 @@ struct PieceBlock {
   int32_t sums[kPieces];  // of each piece
 };
 
+inline constexpr int code_offset(int bits) { return bits == 4 ? 8 : 128; }
 inline int64_t piece_groups(int64_t rows) { return rows / kPieceRows + (rows % kPieceRows != 0 ? 1 : 0); }
 
 struct PieceTier {

@@ -12,7 +12,6 @@ namespace {
 constexpr int kLanes = 16;
 // Without a mask some intrinsics of GCC 12 read what it then warns is uninitialised.
 constexpr __mmask16 kAll = 0xFFFF;
-constexpr int kCodeOffset = 8;
 constexpr float kLargestPiece = 127.0f;
 constexpr float kPieceStep = 254.0f;  // of a piece in the next: the rest, half a unit, becomes the largest piece
 // A block's largest element at least: then neither its scale nor the scale's inverse is denormal.
@@ -98,8 +97,9 @@ __m512i broadcast_four(const int8_t* from) {
   return _mm512_set1_epi32(four);
 }
 
-template <int kRows, int kVectors>
+template <int kBits, int kRows, int kVectors>
 void multiply_rows(const BlockPanel& panel, const PieceRow* const* rows, float* sums, int64_t pitch) {
+  constexpr int kGroupVectors = kVectors * kBits / 4;
   const __m512i half = _mm512_set1_epi8(15);
   const __m512 second = _mm512_set1_ps(1 / kPieceStep), third = _mm512_set1_ps(1 / (kPieceStep * kPieceStep));
   __m512 totals[kRows][kVectors];
@@ -115,7 +115,6 @@ void multiply_rows(const BlockPanel& panel, const PieceRow* const* rows, float* 
     const int64_t groups = piece_groups(least(panel.block, panel.depth - k));
     const auto* scales = reinterpret_cast<const float*>(at);
     at += kVectors * kLanes * sizeof(float);
-    // Codes are 8 more than what they stand for.
     __m512i products[kRows][kVectors][kPieces];
     float scale[kRows];
 #pragma GCC unroll 2
@@ -126,18 +125,23 @@ void multiply_rows(const BlockPanel& panel, const PieceRow* const* rows, float* 
       scale[r] = block.scale;
 #pragma GCC unroll 3
       for (int piece = 0; piece < kPieces; ++piece) {
-        const __m512i start = _mm512_set1_epi32(-kCodeOffset * block.sums[piece]);
+        const __m512i start = _mm512_set1_epi32(-code_offset(kBits) * block.sums[piece]);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) products[r][v][piece] = start;
       }
     }
-    for (int64_t group = 0; group < groups; ++group, at += kVectors * 64) {
+    for (int64_t group = 0; group < groups; ++group, at += kGroupVectors * 64) {
       __m512i low[kVectors], high[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         const __m512i codes = _mm512_loadu_si512(at + v * 64);
-        low[v] = _mm512_and_si512(codes, half);
-        high[v] = _mm512_and_si512(_mm512_maskz_srli_epi32(kAll, codes, 4), half);
+        if (kBits == 8) {
+          low[v] = codes;
+          high[v] = _mm512_loadu_si512(at + (kVectors + v) * 64);
+        } else {
+          low[v] = _mm512_and_si512(codes, half);
+          high[v] = _mm512_and_si512(_mm512_maskz_srli_epi32(kAll, codes, 4), half);
+        }
       }
 #pragma GCC unroll 2
       for (int r = 0; r < kRows; ++r) {
@@ -186,38 +190,47 @@ void multiply_floats(const BlockPanel& panel, const float* a, float* sums) {
     const auto* scales = reinterpret_cast<const float*>(at);
     at += panel.width * sizeof(float);
     for (int64_t row = 0; row < rows; ++row) {
-      const std::byte* codes = at + row / kPieceRows * panel.width * 4 + row % 4;
-      const int shift = row % kPieceRows < 4 ? 0 : 4;
+      // Of each eight rows the second four.
+      const bool later = row % kPieceRows >= kPieceRows / 2;
+      const std::byte* codes = at + row / kPieceRows * panel.width * panel.bits + row % (kPieceRows / 2) +
+                               (later && panel.bits == 8 ? panel.width * 4 : 0);
+      const int shift = later && panel.bits == 4 ? 4 : 0, mask = (1 << panel.bits) - 1;
       for (int j = 0; j < panel.width; ++j) {
-        const int code = static_cast<int>(codes[j * 4]) >> shift & 15;
-        sums[j] += a[k + row] * (static_cast<float>(code - kCodeOffset) * scales[j]);
+        const int code = static_cast<int>(codes[j * 4]) >> shift & mask;
+        sums[j] += a[k + row] * (static_cast<float>(code - code_offset(panel.bits)) * scales[j]);
       }
     }
-    at += piece_groups(rows) * panel.width * 4;
+    at += piece_groups(rows) * panel.width * panel.bits;
   }
 }
 
-template <int kRows>
+template <int kBits, int kRows>
 void multiply_width(const BlockPanel& panel, const PieceRow* const* rows, float* sums, int64_t pitch) {
   switch (panel.width / kLanes) {
-    case 1: return multiply_rows<kRows, 1>(panel, rows, sums, pitch);
-    case 2: return multiply_rows<kRows, 2>(panel, rows, sums, pitch);
-    case 3: return multiply_rows<kRows, 3>(panel, rows, sums, pitch);
-    default: return multiply_rows<kRows, 4>(panel, rows, sums, pitch);
+    case 1: return multiply_rows<kBits, kRows, 1>(panel, rows, sums, pitch);
+    case 2: return multiply_rows<kBits, kRows, 2>(panel, rows, sums, pitch);
+    case 3: return multiply_rows<kBits, kRows, 3>(panel, rows, sums, pitch);
+    default: return multiply_rows<kBits, kRows, 4>(panel, rows, sums, pitch);
   }
 }
 
-void multiply(const BlockPanel& panel, const PieceRow* const* rows, int count, float* sums, int64_t pitch) {
+template <int kBits>
+void multiply_codes(const BlockPanel& panel, const PieceRow* const* rows, int count, float* sums, int64_t pitch) {
   if (count == 2 && rows[0]->floats == nullptr && rows[1]->floats == nullptr) {
-    return multiply_width<2>(panel, rows, sums, pitch);
+    return multiply_width<kBits, 2>(panel, rows, sums, pitch);
   }
   for (int r = 0; r < count; ++r) {
     if (rows[r]->floats != nullptr) {
       multiply_floats(panel, rows[r]->floats, sums + r * pitch);
     } else {
-      multiply_width<1>(panel, rows + r, sums + r * pitch, pitch);
+      multiply_width<kBits, 1>(panel, rows + r, sums + r * pitch, pitch);
     }
   }
+}
+
+void multiply(const BlockPanel& panel, const PieceRow* const* rows, int count, float* sums, int64_t pitch) {
+  return panel.bits == 4 ? multiply_codes<4>(panel, rows, count, sums, pitch)
+                         : multiply_codes<8>(panel, rows, count, sums, pitch);
 }
 
 }  // namespace

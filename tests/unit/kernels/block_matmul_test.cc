@@ -117,7 +117,7 @@ TEST(BlockMatMulTest, PiecesOfRandomShapes) {
     for (int i = 0; i < 400; ++i) {
       Dims a = {random_int(rng, 1, 4), random_int(rng, 0, 90)};
       if (i % 4 == 0) a.insert(a.begin(), random_int(rng, 1, 2));
-      KernelCase c = product(rng, a, random_int(rng, 1, 150), DType::kI4,
+      KernelCase c = product(rng, a, random_int(rng, 1, 150), i % 3 == 0 ? DType::kI8 : DType::kI4,
                              i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
       add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
       const TacticParams tactic = {
@@ -133,7 +133,7 @@ TEST(BlockMatMulTest, PiecesTellAsMuchAsFloats) {
   Rng rng(12);
   for (const KernelDescriptor* kernel : piece_kernels()) {
     for (const double scale : {1.0, 1e-25, 1e25}) {
-      KernelCase c = product(rng, {1, 4096}, 64, DType::kI4, 32);
+      KernelCase c = product(rng, {1, 4096}, 64, scale == 1 ? DType::kI8 : DType::kI4, 32);
       c.inputs[0].map([&](double x) { return x * scale; });
       c.inputs[2].map([](double) { return 1.0; });
       // Column j is one element of the row alone.
@@ -159,7 +159,7 @@ TEST(BlockMatMulTest, PiecesOfWhatIsNotFiniteOrTiny) {
   Rng rng(13);
   for (const KernelDescriptor* kernel : piece_kernels()) {
     for (const double strange : {HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-35}) {
-      KernelCase c = product(rng, {3, 70}, 50, DType::kI4, 32);
+      KernelCase c = product(rng, {3, 70}, 50, strange > 0 ? DType::kI4 : DType::kI8, 32);
       int64_t i = 0;
       c.inputs[0].map([&](double x) { return ++i == 70 + 40 ? strange : std::abs(strange) < 1 ? x * 1e-34 : x; });
       SCOPED_TRACE(strange);
@@ -183,13 +183,14 @@ TEST(BlockMatMulTest, PiecesWithGapsAndOnAnyThreads) {
   }
 }
 
-TEST(BlockMatMulTest, PiecesOfFewRowsByInt4Only) {
+TEST(BlockMatMulTest, PiecesOfFewRowsOnly) {
   Rng rng(15);
   for (const KernelDescriptor* kernel : piece_kernels()) {
     EXPECT_EQ(validate_case(*kernel, product(rng, {8, 32}, 7, DType::kI4, 16)).code(), StatusCode::kOk);
     EXPECT_EQ(validate_case(*kernel, product(rng, {9, 32}, 7, DType::kI4, 16)).code(), StatusCode::kUnsupported);
     EXPECT_EQ(validate_case(*kernel, product(rng, {3, 3, 32}, 7, DType::kI4, 16)).code(), StatusCode::kUnsupported);
-    EXPECT_EQ(validate_case(*kernel, product(rng, {1, 32}, 7, DType::kI8, 16)).code(), StatusCode::kUnsupported);
+    EXPECT_EQ(validate_case(*kernel, product(rng, {1, 32769}, 7, DType::kI8, 32769)).code(), StatusCode::kUnsupported);
+    expect_like_reference(*kernel, product(rng, {1, 32768}, 7, DType::kI8, 32768), kContractionTolerance);
   }
 }
 
