@@ -150,9 +150,15 @@ void squeeze(NodeContext& node) {
   const Shape& dims = node.in_dims(0);
   std::optional<uint32_t> axes = read_axes(node, 1, node.in_rank(0));
   if (!axes) {
+    // How many axes there are is decided here: one that only may have length 1 stays, and must not have it then.
     axes = 0;
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (dims[i] == Dim(1)) *axes |= 1u << i;
+      if (dims[i] == Dim(1)) {
+        *axes |= 1u << i;
+      } else if (may_be(dims[i], 1)) {
+        node.guard_equal(is_equal(dims[i], 1), 0,
+                         fmt::format("Squeeze without axes keeps axis {}, which must not have length 1", i));
+      }
     }
   }
   for (size_t i = 0; i < dims.size(); ++i) {

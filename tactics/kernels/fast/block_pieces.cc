@@ -202,7 +202,7 @@ Status run(const KernelArgs& args) {
 }
 
 constexpr KernelDescriptor kKernels[] = {{
-    .name = "block_matmul_pieces_2x4_avx512vnni",
+    .name = "block_matmul_f32_pieces_2x4_avx512vnni",
     .revision = 1,
     .op = OpKind::kBlockMatMul,
     .isa = Isa::kAvx512Vnni,

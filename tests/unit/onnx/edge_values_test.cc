@@ -147,6 +147,25 @@ TEST(Slice, AxesAreCheckedOnceTheyAreKnown) {
   EXPECT_TRUE(failure_of([&] { dims({1, -1}); }).mentions("must not stand twice"));
 }
 
+// It kept the axis, and had one more than it should.
+TEST(Squeeze, OfAllAxesRefusesOneThatTurnsOutToHaveLengthOne) {
+  const ir::Graph graph =
+      import_text(13, "(float[1, n, 3] x) => (float[a, b] y) { [tight] y = Squeeze(x) }", 0, 8);
+  const auto dims = [&](int64_t n) {
+    return ir::interpret(graph, {floats({1, n, 3}, std::vector<float>(static_cast<size_t>(3 * n)))}).at(0).dims;
+  };
+  EXPECT_EQ(dims(2), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(dims(0), (std::vector<int64_t>{0, 3}));
+  const Failure failure = failure_of([&] { dims(1); });
+  EXPECT_EQ(failure.code, StatusCode::kInvalid) << failure;
+  EXPECT_TRUE(failure.mentions("tight") && failure.mentions("keeps axis 1")) << failure;
+  // The only length it has.
+  EXPECT_EQ(ir::interpret(import_text(13, "(float[1, n, 3] x) => (float[b] y) { y = Squeeze(x) }", 1, 1),
+                          {floats({1, 1, 3}, {1, 2, 3})})[0]
+                .dims,
+            std::vector<int64_t>{3});
+}
+
 TEST(Loop, ThatNeverRunsHandsItsFirstValuesOn) {
   const auto joined = [](const std::string& trips, const std::string& condition) {
     return run_text(13,
