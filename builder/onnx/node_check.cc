@@ -121,6 +121,12 @@ bool is_supported_operator(const onnx::NodeProto& node, int64_t opset) {
 
 std::string unknown_operator_reason(const onnx::NodeProto& node, int64_t opset) {
   const std::string domain = plain_domain(node.domain());
+  if (domain == "com.microsoft") {
+    return fmt::format(
+        "it is not among the operators of the domain '{}' that Planwright knows; replace the node by ONNX's own operators, "
+        "or load a plugin that has it (--plugins=FILE)",
+        domain);
+  }
   if (newest_opset(domain) == 0) {
     return fmt::format(
         "the domain '{}' is not known; replace the node by ONNX's own operators, or load a plugin "

@@ -78,6 +78,9 @@ def tree_cases():
                forest(rng, 3, 2, "class", [0]) | {"classlabels_int64s": [3, 5], "post_transform": post})
         yield ("TreeEnsembleClassifier", [rows()], outputs,
                forest(rng, 3, 2, "class", [0], positive=True) | {"classlabels_int64s": [0, 1], "post_transform": post})
+        for positive in (False, True):
+            yield ("TreeEnsembleClassifier", [rows()], outputs, forest(rng, 3, 2, "class", [1], positive=positive) |
+                   {"classlabels_int64s": [3, 5], "post_transform": post})
     yield ("TreeEnsembleClassifier", [rows()], outputs,
            forest(rng, 3, 2, "class", [0, 1, 2]) | {"classlabels_int64s": [0, 1, 2], "base_values": [0.5, 0.0, -0.5]})
     yield ("TreeEnsembleClassifier", [rows()], outputs,

@@ -68,6 +68,10 @@ ValueId transformed(NodeContext& node, ValueId scores, PostTransform post) {
 
 ValueId with_second_score(NodeContext& node, ValueId score, SecondScore second, PostTransform post) {
   const bool logistic = post == PostTransform::kLogistic;
+  if (second == SecondScore::kZero) {
+    const ValueId zero = map(node, score, node.dtype(score), [](P& p, Reg x) { return p.constant(x.type, 0); });
+    return transformed(node, node.concat({zero, score}, 1), post);
+  }
   const ValueId other = map(node, score, node.dtype(score), [&](P& p, Reg x) {
     const Reg from = p.constant(x.type, second == SecondScore::kComplement && !logistic ? 1 : 0);
     return p.apply(PwOp::kSub, from, x);

@@ -19,8 +19,10 @@ ValueId transformed(NodeContext& node, ValueId scores, PostTransform post);
 enum class SecondScore {
   kComplement,  // 1 - s, s
   kOpposite,    // -s, s
+  kZero,        // 0, s
 };
-// Where `post` is the logistic function: logistic(-s), logistic(s) in both cases. Other transforms are not applied.
+// Where `post` is the logistic function: logistic(-s), logistic(s) in the first two cases, where other transforms are not
+// applied; in the last one all are.
 ValueId with_second_score(NodeContext& node, ValueId score, SecondScore second, PostTransform post);
 
 // The node's input as rows of numbers of type `to`: a vector is one row.

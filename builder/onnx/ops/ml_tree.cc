@@ -149,13 +149,17 @@ void tree_ensemble_regressor(NodeContext& node) {
 // Two classes of which leaves vote for one only: its score decides, and the other's follows from it.
 void set_binary(NodeContext& node, Forest forest, const std::vector<int64_t>& labels, const std::vector<double>& base) {
   const bool positive = std::all_of(forest.weights.begin(), forest.weights.end(), [](double w) { return w >= 0; });
+  // Where leaves vote for the second class, ONNX Runtime leaves the first without votes.
+  const bool is_second = base.empty() && !forest.votes.empty() && forest.votes.front() == 1;
   forest.targets = 1;
   std::fill(forest.votes.begin(), forest.votes.end(), 0);
   const std::vector<double> own = base.empty() ? base : std::vector<double>{base.back()};
   const ValueId score = add_base(node, emit_forest(node, std::move(forest)), own);
   set_labels(node, is_above(node, score, positive ? 0.5 : 0), labels);
   const PostTransform post = post_transform_of(node);
-  const SecondScore second = positive ? SecondScore::kComplement : SecondScore::kOpposite;
+  const SecondScore second = is_second  ? SecondScore::kZero
+                             : positive ? SecondScore::kComplement
+                                        : SecondScore::kOpposite;
   node.set(1, node.cast(with_second_score(node, score, second, post), DType::kF32));
 }
 

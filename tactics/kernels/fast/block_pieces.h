@@ -23,7 +23,8 @@ inline constexpr int kPieceTileRows = 2;  // of A, whose sums stay in registers
 
 // A row of A in pieces: this, then for each block a PieceBlock and for every eight rows kPieces times eight int8.
 struct alignas(16) PieceRow {
-  // The row itself, where pieces do not tell it: it has numbers that are not finite, or a block of tiny ones.
+  // The row itself, where pieces do not tell it: it has numbers that are not finite, or a block of tiny ones or some far
+  // larger than most.
   const float* floats;
 };
 struct PieceBlock {

@@ -165,12 +165,31 @@ TEST(BlockMatMulTest, PiecesTellAsMuchAsFloats) {
 TEST(BlockMatMulTest, PiecesOfWhatIsNotFiniteOrTiny) {
   Rng rng(13);
   for (const KernelDescriptor* kernel : piece_kernels()) {
-    for (const double strange : {HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-35}) {
+    for (const double strange : {HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-35, -3e38}) {
       KernelCase c = product(rng, {3, 70}, 50, strange > 0 ? DType::kI4 : DType::kI8, 32);
       int64_t i = 0;
       c.inputs[0].map([&](double x) { return ++i == 70 + 40 ? strange : std::abs(strange) < 1 ? x * 1e-34 : x; });
       SCOPED_TRACE(strange);
       expect_like_reference(*kernel, c, kContractionTolerance);
+    }
+  }
+}
+
+// Where it met a weight of 0, what the others lost beside it was all that was left: 1e-3 of the output.
+TEST(BlockMatMulTest, AnOutlierCostsTheOthersNothing) {
+  Rng rng(16);
+  for (const KernelDescriptor* kernel : piece_kernels()) {
+    for (const double outlier : {1e2, 1e4, 1e6, 3e38}) {
+      for (const DType dtype : {DType::kI4, DType::kI8}) {
+        KernelCase c = product(rng, {2, 256}, 40, dtype, 64);
+        int64_t i = 0, k = 0;
+        // Two in one block.
+        const auto is_outlier = [](int64_t row) { return row == 5 || row == 60; };
+        c.inputs[0].map([&](double x) { return i++ >= 256 && is_outlier(i - 1 - 256) ? outlier : x; });
+        c.inputs[1].map([&](double w) { return is_outlier(k++ / 40) ? 0 : w; });
+        SCOPED_TRACE(outlier);
+        expect_like_reference(*kernel, c, {.relative = 4e-6, .absolute = 5e-5, .dot_factor = 0});
+      }
     }
   }
 }

@@ -110,6 +110,14 @@ TEST(ImportTrees, SharedNodesAreCopiedOnlySoOften) {
   EXPECT_TRUE(failure.mentions("share nodes")) << failure;
 }
 
+// It said that the domain was not known.
+TEST(ImportMicrosoft, SaysOfAnOperatorThatItIsNotAmongThoseKnown) {
+  const Failure failure =
+      import_failure("(float[2, 3] x) => (float[2, 3] y) { y = com.microsoft.NoSuchOperator(x) }");
+  EXPECT_EQ(failure.code, StatusCode::kUnsupported);
+  EXPECT_TRUE(failure.mentions("not among the operators of the domain 'com.microsoft'")) << failure;
+}
+
 TEST(ImportMicrosoft, ShapesThatCannotBeRightAreInvalid) {
   EXPECT_EQ(
       import_failure("(float[2, 3, 8] x) => (float[2, 3, 8] y) { y = com.microsoft.RotaryEmbedding(x, x, x, x) }").code,
