@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "planfmt/checksum.h"
 #include "planfmt/header.h"
 #include "planfmt/limits.h"
 
@@ -77,7 +78,7 @@ Status check_weights(const FileHeader& header, const std::byte* data) {
     const uint64_t rest = header.weights_bytes - begin;
     uint64_t expected;
     memcpy(&expected, data + header.chunks_offset + chunk * sizeof expected, sizeof expected);
-    if (XXH3_64bits(weights + begin, rest < kChunkBytes ? rest : kChunkBytes) != expected) {
+    if (checksum_of(weights + begin, rest < kChunkBytes ? rest : kChunkBytes) != expected) {
       return error(StatusCode::kCorrupt, "the weights are damaged between bytes %llu and %llu of the file",
                    printable(header.weights_offset + begin),
                    printable(header.weights_offset + begin + (rest < kChunkBytes ? rest : kChunkBytes)));
