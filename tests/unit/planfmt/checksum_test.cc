@@ -20,7 +20,9 @@ TEST(Checksum, IsTheSameByAnyVectors) {
     const std::byte* begin = data.data() + size % 64;  // at any alignment
     const uint64_t expected = XXH3_64bits(begin, size);
     EXPECT_EQ(checksum_of(begin, size), expected) << size;
-    if (__builtin_cpu_supports("avx2")) EXPECT_EQ(checksum_avx2(begin, size), expected) << size;
+    if (__builtin_cpu_supports("avx2")) {
+      EXPECT_EQ(checksum_avx2(begin, size), expected) << size;
+    }
   }
 }
 
