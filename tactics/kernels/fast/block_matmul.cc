@@ -113,15 +113,10 @@ float weight_at(const void* context, int64_t k, int64_t column) {
 // The integers and scales of one block of a panel.
 std::byte* pack_block(const KernelArgs& args, const Product& product, const PanelPlan& panels, int64_t panel,
                       int64_t index, std::byte* to) {
-  const TensorView &w = args.inputs[1], &s = args.inputs[2];
+  const TensorView& w = args.inputs[1];
   const int64_t column = panels.column(panel), width = panels.column(panel + 1) - column;
   const int64_t first = index * product.block, rows = product.rows_of(index);
-  for (int64_t j = 0; j < width; ++j) {
-    const bool real = j < panels.columns(panel);
-    const float scale = real ? s.as<const float>()[index * s.strides[0] + (column + j) * s.strides[1]] : 0.0f;
-    memcpy(to + j * static_cast<int64_t>(sizeof scale), &scale, sizeof scale);
-  }
-  to += width * static_cast<int64_t>(sizeof(float));
+  to = pack_block_scales(args, panels, panel, index, to);
   const auto integer = [&](int64_t k, int64_t j) -> int64_t {
     if (k >= rows || j >= panels.columns(panel)) return 0;
     return w.as<const int8_t>()[(first + k) * w.strides[0] + (column + j) * w.strides[1]];
@@ -154,6 +149,19 @@ Status validate_block_matmul(const KernelArgs& args, const GemmShape& shape) {
   }
   PW_RETURN_IF_ERROR(validate_split(args.tactic));
   return validate_epilogue(args, *shape.tier, y.rank - 1, storage);
+}
+
+std::byte* pack_block_scales(const KernelArgs& args, const PanelPlan& panels, int64_t panel, int64_t index,
+                             std::byte* to) {
+  const TensorView& s = args.inputs[2];
+  const int64_t column = panels.column(panel), width = panels.column(panel + 1) - column;
+  for (int64_t j = 0; j < width; ++j) {
+    const bool real = j < panels.columns(panel);
+    const float scale = real ? s.as<const float>()[index * s.strides[0] + (column + j) * s.strides[1]] : 0.0f;
+    memcpy(to + j * static_cast<int64_t>(sizeof scale), &scale, sizeof scale);
+  }
+  to += width * static_cast<int64_t>(sizeof(float));
+  return to;
 }
 
 size_t block_matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {

@@ -58,6 +58,9 @@ namespace planwright::fast {
 Status validate_block_matmul(const KernelArgs& args, const GemmShape& shape);
 size_t block_matmul_packed_size(const KernelArgs& args, const GemmShape& shape);
 size_t block_matmul_scratch_size(const KernelArgs& args, const GemmShape& shape);
+// Writes the scales of block `index`, one for each column of the panel and zeros for its padding; returns what is behind.
+std::byte* pack_block_scales(const KernelArgs& args, const PanelPlan& panels, int64_t panel, int64_t index,
+                             std::byte* to);
 Status pack_block_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* destination);
 int block_matmul_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* list, int capacity);
 // `tier`: null where the shape's products are in bf16.

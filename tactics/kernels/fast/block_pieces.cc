@@ -1,7 +1,5 @@
 #include "tactics/kernels/fast/block_pieces.h"
 
-#include <string.h>
-
 #include "schemas/types/checked.h"
 #include "tactics/kernels/fast/flush_denormals.h"
 #include "tactics/kernels/registry.h"
@@ -97,15 +95,10 @@ size_t scratch_size(const KernelArgs& args) {
 // The codes and scales of one block of a panel.
 std::byte* pack_block(const KernelArgs& args, const BlockProduct& product, const PanelPlan& panels, int64_t panel,
                       int64_t index, std::byte* to) {
-  const TensorView &w = args.inputs[1], &s = args.inputs[2];
+  const TensorView& w = args.inputs[1];
   const int64_t column = panels.column(panel), width = panels.column(panel + 1) - column;
   const int64_t first = index * product.block, rows = product.rows_of(index);
-  for (int64_t j = 0; j < width; ++j) {
-    const bool real = j < panels.columns(panel);
-    const float scale = real ? s.as<const float>()[index * s.strides[0] + (column + j) * s.strides[1]] : 0.0f;
-    memcpy(to + j * static_cast<int64_t>(sizeof scale), &scale, sizeof scale);
-  }
-  to += width * static_cast<int64_t>(sizeof(float));
+  to = fast::pack_block_scales(args, panels, panel, index, to);
   const int offset = code_offset(product.bits), mask = (1 << product.bits) - 1;
   const auto code = [&](int64_t k, int64_t j) {
     if (k >= rows || j >= panels.columns(panel)) return offset;

@@ -33,22 +33,27 @@ KernelCase product(Rng& rng, const Dims& a, int64_t n, DType dtype, int64_t bloc
   return c.with(BlockMatMulParams{block});
 }
 
+// Random columns, block, epilogue and tactic; case `i` of them.
+void expect_right(Rng& rng, const KernelDescriptor& kernel, const Dims& a, DType dtype, int i) {
+  const auto& epilogues = named_epilogues();
+  KernelCase c = product(rng, a, random_int(rng, 1, 150), dtype,
+                         i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
+  add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
+  const TacticParams tactic = {
+      {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
+  SCOPED_TRACE(describe(c));
+  expect_like_reference(kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+}
+
 TEST(BlockMatMulTest, ThereAreKernelsForEveryTier) { EXPECT_GE(exact_kernels().size(), 4u); }
 
 TEST(BlockMatMulTest, RandomShapes) {
   Rng rng(1);
-  const auto& epilogues = named_epilogues();
   for (const KernelDescriptor* kernel : exact_kernels()) {
     for (int i = 0; i < 200; ++i) {
       Dims a = {i % 3 == 0 ? 1 : random_int(rng, 1, 40), random_int(rng, 0, 90)};
       if (i % 4 == 0) a.insert(a.begin(), random_int(rng, 1, 3));
-      KernelCase c = product(rng, a, random_int(rng, 1, 150), i % 2 == 0 ? DType::kI4 : DType::kI8,
-                             i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
-      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
-      const TacticParams tactic = {
-          {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
-      SCOPED_TRACE(describe(c));
-      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+      expect_right(rng, *kernel, a, i % 2 == 0 ? DType::kI4 : DType::kI8, i);
     }
   }
 }
@@ -119,18 +124,11 @@ std::vector<const KernelDescriptor*> piece_kernels() { return family_of(OpKind::
 
 TEST(BlockMatMulTest, PiecesOfRandomShapes) {
   Rng rng(11);
-  const auto& epilogues = named_epilogues();
   for (const KernelDescriptor* kernel : piece_kernels()) {
     for (int i = 0; i < 400; ++i) {
       Dims a = {random_int(rng, 1, 4), random_int(rng, 0, 90)};
       if (i % 4 == 0) a.insert(a.begin(), random_int(rng, 1, 2));
-      KernelCase c = product(rng, a, random_int(rng, 1, 150), i % 3 == 0 ? DType::kI8 : DType::kI4,
-                             i % 5 == 0 ? random_int(rng, 1, 100) : int64_t{1} << random_int(rng, 0, 7));
-      add_epilogue(rng, epilogues[static_cast<size_t>(i) % epilogues.size()], static_cast<int>(a.size()) - 1, &c);
-      const TacticParams tactic = {
-          {static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
-      SCOPED_TRACE(describe(c));
-      expect_like_reference(*kernel, c, kContractionTolerance, tactic, 1 + i % 2);
+      expect_right(rng, *kernel, a, i % 3 == 0 ? DType::kI8 : DType::kI4, i);
     }
   }
 }
