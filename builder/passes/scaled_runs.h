@@ -30,8 +30,8 @@ inline ScaledRun row_run(int64_t columns, int64_t index) { return {index * colum
 struct IntegerRange {
   double least, most;
 };
-// Of 4 or 8 bits. -128 is left out, so that a column and its negative are alike.
-inline IntegerRange integer_range(int bits) { return bits == 4 ? IntegerRange{-8, 7} : IntegerRange{-127, 127}; }
+// Of 4 or 8 bits.
+inline IntegerRange integer_range(int bits) { return bits == 4 ? IntegerRange{-8, 7} : IntegerRange{-128, 127}; }
 
 // Whether a value is a constant matrix of fp32 that is large enough.
 inline bool is_large_matrix(const ir::Value& value) {

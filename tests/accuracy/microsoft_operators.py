@@ -171,6 +171,7 @@ def quantised_cases():
         zeros = Fixed(uniform(6, (blocks * bits + 7) // 8))
         yield "MatMulNBits", [normal(2, 3, k), weights, factors], [f], attributes
         yield "MatMulNBits", [normal(2, 3, k), weights, factors, zeros], [f], attributes
+        yield "MatMulNBits", [normal(2, 3, k), weights.array, factors.array, zeros.array], [f], attributes
     yield "MatMulNBits", [normal(3, k), weights, factors, zeros, None, Fixed(normal(6))], [f], attributes
     for rows, directions in ((1, "forward"), (16, "bidirectional")):  # of scales: one a direction, or one a row
         count = 2 if directions == "bidirectional" else 1

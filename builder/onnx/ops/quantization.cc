@@ -31,32 +31,86 @@ void require_quantized(const NodeContext& node, DType dtype) {
 // A float type that registers of class float do not hold as it is.
 bool is_short_float(DType dtype) { return is_float(dtype) && size_of(dtype) < sizeof(float); }
 
-// A scale or zero point, given for all, for each slice of `axis`, or for each block of it, so that it broadcasts to x.
-ValueId spread(NodeContext& node, ValueId parameter, const Shape& x) {
-  const int rank = static_cast<int>(x.size());
-  if (node.rank(parameter) == 0 || (node.rank(parameter) == 1 && node.dims(parameter)[0] == Dim(1))) {
-    return node.reshape(parameter, {});
+// A Pointwise of the node's input and its parameters, a scale and perhaps a zero point: each is given for all elements,
+// for each slice of an axis, or for each block of it.
+class Spread {
+ public:
+  Spread(NodeContext& node, const ProgramBuilder& program, DType to)
+      : node_(node), program_(program), to_(to), block_(node.get_int("block_size", 0)) {}
+
+  ValueId apply() const {
+    if (block_ == 0 || is_for_all(node_.in(1))) return on_input();
+    node_.require(block_ >= 1, fmt::format("block_size is {}", block_));
+    const Dim blocks = dim_of(node_.in(1)), length = dim_of(node_.in(0));
+    if (blocks * block_ == length) return on_blocks(0, blocks, block_);
+    if (!length.is_constant()) return on_input();
+    const int64_t whole = length.constant() / block_, rest = length.constant() % block_;
+    node_.guard_equal(blocks, whole + (rest != 0 ? 1 : 0), "a scale for each block of the axis");
+    if (whole == 0) return on_blocks(0, 1, rest);
+    return node_.concat({on_blocks(0, whole, block_), on_blocks(whole, 1, rest)}, axis());
   }
-  const int axis = node.normalize_axis(node.get_int("axis", 1), rank);
-  const Dim length = x[static_cast<size_t>(axis)];
-  const int64_t block = node.get_int("block_size", 0);
-  if (block == 0) {
-    node.require(node.rank(parameter) == 1, "its scale must have one axis or none");
-    node.guard_equal(node.dims(parameter)[0], length, "one scale for each slice of the axis");
-    return per_channel(node, parameter, rank - axis - 1);
+
+ private:
+  bool is_for_all(ValueId parameter) const {
+    return node_.rank(parameter) == 0 || (node_.rank(parameter) == 1 && node_.dims(parameter)[0] == Dim(1));
   }
-  node.require(block >= 1, fmt::format("block_size is {}", block));
-  node.require(node.rank(parameter) == rank, "a scale for blocks must have as many axes as its input");
-  Shape blocks = node.dims(parameter), repeated;
-  blocks.insert(blocks.begin() + axis + 1, Dim(1));
-  repeated = blocks;
-  repeated[static_cast<size_t>(axis) + 1] = block;
-  Shape whole = node.dims(parameter);
-  whole[static_cast<size_t>(axis)] = whole[static_cast<size_t>(axis)] * block;
-  const ValueId full = node.reshape(node.expand(node.reshape(parameter, blocks), repeated), whole);
-  node.guard_at_most(length, whole[static_cast<size_t>(axis)], "the blocks must cover the axis");
-  return node.slice(full, axis, 0, length);
-}
+  int axis() const { return node_.normalize_axis(node_.get_int("axis", 1), node_.in_rank(0)); }
+  Dim dim_of(ValueId x) const {
+    node_.require(node_.rank(x) == node_.in_rank(0), "a scale for blocks must have as many axes as its input");
+    return node_.dims(x)[static_cast<size_t>(axis())];
+  }
+
+  // `parameter`, so that it broadcasts to the input.
+  ValueId spread(ValueId parameter) const {
+    if (is_for_all(parameter)) return node_.reshape(parameter, {});
+    if (block_ != 0) return by_element(parameter);
+    node_.require(node_.rank(parameter) == 1, "its scale must have one axis or none");
+    node_.guard_equal(node_.dims(parameter)[0], dim_of(node_.in(0)), "one scale for each slice of the axis");
+    return per_channel(node_, parameter, node_.in_rank(0) - axis() - 1);
+  }
+  // Each element of `parameter` as often as a block is long, the last as often as needed.
+  ValueId by_element(ValueId parameter) const {
+    const Dim length = dim_of(node_.in(0)), whole = dim_of(parameter) * block_;
+    node_.guard_at_most(length, whole, "the blocks must cover the axis");
+    const auto at = static_cast<size_t>(axis());
+    const ValueId apart = node_.unsqueeze(parameter, axis() + 1);
+    Shape repeated = node_.dims(apart), joined = node_.dims(parameter);
+    repeated[at + 1] = block_;
+    joined[at] = whole;
+    return node_.slice(node_.reshape(node_.expand(apart, repeated), joined), axis(), 0, length);
+  }
+  ValueId on_input() const {
+    std::vector<ValueId> operands{node_.in(0), spread(node_.in(1))};
+    if (node_.has(2)) operands.push_back(spread(node_.in(2)));
+    return node_.pointwise(program_, std::move(operands), to_);
+  }
+
+  ValueId part(ValueId x, int64_t first, Dim length) const {
+    return dim_of(x) == length ? x : node_.slice(x, axis(), first, length);
+  }
+  ValueId blocks_of(ValueId parameter, int64_t first, Dim count) const {
+    if (is_for_all(parameter)) return node_.reshape(parameter, {});
+    node_.guard_at_most(first + count, dim_of(parameter), "a scale and a zero point for each block");
+    return node_.unsqueeze(part(parameter, first, count), axis() + 1);
+  }
+  // Of `count` blocks, of `length` elements each, from the block `first` on. Blocks and what is in them lie along two
+  // axes, so no parameter is repeated: one that is as large as constant weights would not be folded into them.
+  ValueId on_blocks(int64_t first, Dim count, int64_t length) const {
+    const ValueId x = part(node_.in(0), first * block_, count * length);
+    const Shape dims = node_.dims(x);
+    Shape split = dims;
+    split[static_cast<size_t>(axis())] = count;
+    split.insert(split.begin() + axis() + 1, Dim(length));
+    std::vector<ValueId> operands{node_.reshape(x, std::move(split)), blocks_of(node_.in(1), first, count)};
+    if (node_.has(2)) operands.push_back(blocks_of(node_.in(2), first, count));
+    return node_.reshape(node_.pointwise(program_, std::move(operands), to_), dims);
+  }
+
+  NodeContext& node_;
+  const ProgramBuilder& program_;
+  const DType to_;
+  const int64_t block_;  // 0: none
+};
 
 }  // namespace
 
@@ -116,14 +170,12 @@ void quantize_linear(NodeContext& node) {
   check_scale(node, 1);
   const DType dtype = quantized_type(node), x_type = node.in_type(0), scale_type = node.in_type(1);
   require_quantized(node, dtype);
-  const Shape& x = node.in_dims(0);
   // The type that the quotient has; integers are divided as reals.
   const std::optional<DType> precision = type_attribute(node, "precision");
   const DType quotient_type = precision.value_or(scale_type);
   const PwClass type = is_float(quotient_type) ? class_of(quotient_type) : PwClass::kDouble;
   ProgramBuilder program;
   const auto rounded = [&](Reg a) { return is_short_float(quotient_type) ? program.narrow(a, quotient_type) : a; };
-  std::vector<ValueId> operands{node.in(0), spread(node, node.in(1), x)};
   Reg value = program.load_as(x_type, type), scale = program.load_as(scale_type, type);
   if (precision) value = rounded(value), scale = rounded(scale);
   Reg quotient = program.apply(PwOp::kDiv, value, scale);
@@ -132,11 +184,10 @@ void quantize_linear(NodeContext& node) {
   std::optional<Reg> zero;
   if (node.has(2)) {
     check_zero_point(node, 2);
-    operands.push_back(spread(node, node.in(2), x));
     zero = program.load(dtype);
   }
   store_quantized(node, program, quotient, zero, dtype);
-  node.set(0, node.pointwise(program, std::move(operands), dtype));
+  node.set(0, Spread(node, program, dtype).apply());
 }
 
 void dequantize_linear(NodeContext& node) {
@@ -147,19 +198,16 @@ void dequantize_linear(NodeContext& node) {
   const DType y_type = type_attribute(node, "output_dtype").value_or(scale_type);
   node.require(is_float(y_type) && !is_minifloat(y_type), fmt::format("its output is {}", name_of(y_type)));
   const PwClass level_type = is_float(x_type) ? PwClass::kFloat : PwClass::kInt;
-  const Shape& x = node.in_dims(0);
   ProgramBuilder program;
-  std::vector<ValueId> operands{node.in(0), spread(node, node.in(1), x)};
   Reg level = program.load_as(x_type, level_type);
   const Reg scale = program.load(scale_type);
   if (node.has(2)) {
     node.require(node.in_type(2) == x_type, "its zero point has another type than its input");
     check_zero_point(node, 2);
-    operands.push_back(spread(node, node.in(2), x));
     level = program.apply(PwOp::kSub, level, program.load_as(x_type, level_type));
   }
   program.store(program.apply(PwOp::kMul, program.convert(level, scale.type), scale), y_type);
-  node.set(0, node.pointwise(program, std::move(operands), y_type));
+  node.set(0, Spread(node, program, y_type).apply());
 }
 
 }  // namespace

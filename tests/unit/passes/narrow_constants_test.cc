@@ -80,6 +80,15 @@ TEST_F(NarrowConstantsTest, WeightsOfEightBitsInBlocks) {
   EXPECT_THAT(after_product(matrix(-127, 127, 64, 1)), HasSubstr("{block=64}"));
 }
 
+// Quantisers may use the one integer that has no negative.
+TEST_F(NarrowConstantsTest, WeightsThatReachTheLeastIntegerOfEightBits) {
+  EXPECT_THAT(after_product(matrix(-128, 127, 64, 1)), HasSubstr("{block=64}"));
+}
+
+TEST_F(NarrowConstantsTest, ATableThatReachesTheLeastIntegerOfEightBits) {
+  EXPECT_THAT(after_look_up(matrix(-128, 127, 1, kColumns)), HasSubstr("%y/integers: int8[3, 128]"));
+}
+
 TEST_F(NarrowConstantsTest, OneOtherNumberKeepsAllAsTheyAre) {
   std::vector<float> elements = with_column_scales();
   elements[elements.size() / 2] *= 1.0001f;
