@@ -198,7 +198,8 @@ std::vector<const KernelDescriptor*> family_of(OpKind op, const std::string& fam
   std::vector<const KernelDescriptor*> list = kernels_of(op);
   std::erase_if(list, [&](const KernelDescriptor* kernel) {
     const std::string name = kernel->name;
-    return !name.starts_with(family) || name.find("_dot_") != std::string::npos;
+    return !name.starts_with(family) || name.find("_dot_") != std::string::npos ||
+           name.find("_single_") != std::string::npos;
   });
   return list;
 }

@@ -45,7 +45,7 @@ KernelCase transpose_case(Rng& rng, const ConvShape& shape, int64_t output_extra
 ConvShape random_conv_shape(Rng& rng);
 
 // Kernels of `op` whose names start with `family`, for the instruction sets this CPU has; without those that are for
-// few columns only, which are the second list.
+// few columns only, some of which are the second list.
 std::vector<const KernelDescriptor*> family_of(OpKind op, const std::string& family);
 std::vector<const KernelDescriptor*> few_column_kernels(OpKind op);
 

@@ -2,6 +2,7 @@
 // A panel is one column, so that its packed form is the column itself. On one core of an AVX-512 CPU, a 5x5
 // convolution of 8 channels to 1 took 2.4 ms with a vector of 8 lanes for its one column and 0.3 with these.
 #include "tactics/kernels/fast/gemm_tile.h"
+#include "tactics/kernels/fast/lane_sums.h"
 #include "tactics/kernels/fast/tile_functions.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
@@ -9,30 +10,6 @@ namespace {
 
 constexpr int kMostRows = 8;  // as many chains of multiply-adds as two units of four cycles keep busy
 constexpr int kMostColumns = 4;
-
-using Quad = hn::FixedTag<float, 4>;
-
-// The vector's blocks of four lanes, added up.
-template <class Tag>
-HWY_INLINE hn::Vec<Quad> add_blocks(hn::Vec<Tag> v) {
-  if constexpr (hn::MaxLanes(Tag()) == 4) {
-    return v;
-  } else {
-    const hn::Half<Tag> half;
-    return add_blocks<hn::Half<Tag>>(hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-// The sums of four vectors' lanes.
-HWY_INLINE hn::Vec<Quad> add_lanes(FloatVec a, FloatVec b, FloatVec c, FloatVec d) {
-  const hn::RepartitionToWide<FloatTag> wide;
-  const FloatVec ab = hn::Add(hn::InterleaveLower(kF, a, b), hn::InterleaveUpper(kF, a, b));
-  const FloatVec cd = hn::Add(hn::InterleaveLower(kF, c, d), hn::InterleaveUpper(kF, c, d));
-  const auto ab_pairs = hn::BitCast(wide, ab), cd_pairs = hn::BitCast(wide, cd);
-  const FloatVec low = hn::BitCast(kF, hn::InterleaveLower(wide, ab_pairs, cd_pairs));
-  const FloatVec high = hn::BitCast(kF, hn::InterleaveUpper(wide, ab_pairs, cd_pairs));
-  return add_blocks<FloatTag>(hn::Add(low, high));
-}
 
 // What `finish` needs of the operands of rows [r, r + kLanes), gathered.
 struct Column {
