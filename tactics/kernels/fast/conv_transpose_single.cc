@@ -75,6 +75,7 @@ class PixelRow {
                    .out = const_cast<float* const*>(out),  // row_addresses carries addresses of either kind
                    .column = column,
                    .operand_rows = scratch_.operand_rows,
+                   .operand_step = rows,
                    .shared = shared_,
                    .bias = bias(column, columns)},
                   scratch_.registers);

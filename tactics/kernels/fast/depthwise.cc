@@ -192,6 +192,7 @@ class Depthwise {
                    .out = out,
                    .column = channel,
                    .operand_rows = operand_rows,
+                   .operand_step = block.pixels,
                    .shared = shared,
                    .bias = epilogue_.bias >= 0 ? scratch.bias + channel : nullptr},
                   scratch.registers);

@@ -41,7 +41,7 @@ void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTil
       const EpilogueOperand& operand = epilogue.operands[i];
       const int64_t stride = operand.strides[epilogue.column_axis];
       if (operand.by_row) {
-        operands[i] = {nullptr, stride, tile.operand_rows + static_cast<int64_t>(i) * tile.rows + first, tile.column};
+        operands[i] = {nullptr, stride, tile.operand_rows + i * tile.operand_step + first, tile.column};
       } else {
         operands[i] = {tile.shared[i] + tile.column * stride, stride};
       }
@@ -62,7 +62,7 @@ void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueT
     return interpret(epilogue, tier, tile, registers);
   }
   const float* const* residual =
-      epilogue.residual < 0 ? nullptr : tile.operand_rows + static_cast<int64_t>(epilogue.residual) * tile.rows;
+      epilogue.residual < 0 ? nullptr : tile.operand_rows + epilogue.residual * tile.operand_step;
   tier.finish[static_cast<int>(epilogue.activation.function)]({tile.sums, tile.pitch, tile.rows, tile.columns, tile.out,
                                                                tile.column, tile.bias, residual, epilogue.activation});
 }

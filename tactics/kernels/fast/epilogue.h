@@ -55,8 +55,9 @@ struct EpilogueTile {
   int rows, columns;
   float* const* out;  // [rows]; column j goes to out[r][column + j]
   int64_t column;
-  // Operand i: by row at operand_rows[i * rows + r][(column + j) * its stride], else from shared[i] on.
+  // Operand i: by row at operand_rows[i * operand_step + r][(column + j) * its stride], else from shared[i] on.
   const float* const* operand_rows;
+  int64_t operand_step;
   const float* const* shared;
   const float* bias;  // of this tile's columns, readable to the next whole vector; null: none
 };

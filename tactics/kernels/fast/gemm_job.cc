@@ -27,8 +27,11 @@ size_t sums_size(const GemmShape& shape) {
   return align_up(static_cast<size_t>((shape.rows + 1) * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
 }
 
+// Pointers to A that a row of a tile has room for: in bf16 the copy of a row without taps has an address too.
+int64_t pointers_to_a(int64_t taps) { return taps > 1 ? taps : 1; }
+
 size_t pointers_per_tile(const GemmShape& shape, int64_t taps, int operands) {
-  return static_cast<size_t>(shape.rows) * (static_cast<size_t>(taps) + 1 + static_cast<size_t>(operands));
+  return static_cast<size_t>(shape.rows) * static_cast<size_t>(pointers_to_a(taps) + 1 + operands);
 }
 
 // Of a row of A in bf16, elements. An odd number of lines: rows an even number apart share few sets of L1.
@@ -90,15 +93,40 @@ int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) 
   return offset;
 }
 
+// The rows of a job's tiles: cut as evenly as granules allow, the first tiles having one more than the others.
+class TileRows {
+ public:
+  explicit TileRows(const GemmJob& job)
+      : rows_(job.rows.count()), count_(row_tiles(rows_, job.shape.rows)), granule_(granule_of(job.shape)) {
+    if (count_ == 0) return;
+    const int64_t granules = ceil_div(rows_, granule_);
+    height_ = granules / count_;
+    taller_ = granules % count_;
+  }
+
+  int64_t count() const { return count_; }
+  int64_t first_row(int64_t tile) const {
+    const int64_t row = (tile * height_ + (tile < taller_ ? tile : taller_)) * granule_;
+    return row < rows_ ? row : rows_;
+  }
+  int rows(int64_t tile) const { return static_cast<int>(first_row(tile + 1) - first_row(tile)); }
+
+ private:
+  int64_t rows_, count_, granule_;
+  int64_t height_ = 0, taller_ = 0;
+};
+
 // A tile of the output: its rows' pointers and where its sums may be put aside.
 class TileRunner {
  public:
   TileRunner(const GemmJob& job, std::byte* scratch)
       : job_(job), epilogue_(*job.epilogue), sums_(reinterpret_cast<float*>(scratch)) {
     registers_ = reinterpret_cast<float*>(scratch + sums_size(job.shape));
-    pointers_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
-    per_tile_ = pointers_per_tile(job.shape, job.taps, epilogue_.operand_count);
-    half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(pointers_) +
+    // Of an image no rows are copied.
+    at_once_ = tiles_at_once(job.shape, job.taps, job.image == nullptr ? job.depth : kHalfStep, epilogue_.operand_count);
+    a_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
+    outputs_ = a_ + at_once_ * pointers_to_a(job.taps) * job.shape.rows;
+    half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(a_) +
                                           pointer_bytes(job.shape, job.taps, epilogue_.operand_count));
     half_step_ = half_step(job.taps, job.depth);
     widened_ =
@@ -116,25 +144,40 @@ class TileRunner {
     last_bias_ = whole_vectors(job.panels, last, shared_[epilogue_.bias], room);
   }
 
-  // Makes the pointers of `slot` for the next `rows` rows, from `first` on.
-  void prepare(int64_t slot, const RowCursor& cursor, int64_t first, int rows) {
-    const float** at = pointers_ + static_cast<size_t>(slot) * per_tile_;
-    if (job_.image != nullptr) {
-      at[0] = reinterpret_cast<const float*>(job_.image->data + first * job_.image->step);
-    } else {
-      job_.row_pointers(job_.context, cursor, rows, at);
-      if (job_.shape.half != nullptr) gather_halves(slot, rows, at);
-    }
-    at += static_cast<size_t>(job_.taps) * static_cast<size_t>(rows);
-    row_addresses(cursor, rows, job_.out, element_bytes(job_.half_out), job_.out_strides, at);
-    send_nowhere(first, rows, job_.image == nullptr ? nullptr : job_.image->nowhere, at);
+  // Tiles that are prepared together.
+  int64_t at_once() const { return at_once_; }
+
+  // Makes the pointers of tiles [begin, end), at most at_once(), whose rows follow the cursor's; moves it behind them.
+  // Of the output, its operands and a row with one tap, those of all tiles are one walk.
+  void prepare(const TileRows& tiles, int64_t begin, int64_t end, RowCursor* cursor) {
+    begin_ = begin;
+    first_row_ = tiles.first_row(begin);
+    const int rows = static_cast<int>(tiles.first_row(end) - first_row_);
+    row_addresses(*cursor, rows, job_.out, element_bytes(job_.half_out), job_.out_strides, outputs_);
+    send_nowhere(first_row_, rows, job_.image == nullptr ? nullptr : job_.image->nowhere, outputs_);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
-      at += rows;
       const EpilogueOperand& operand = epilogue_.operands[i];
       if (!operand.by_row) continue;
-      row_addresses(cursor, rows, operand.data, element_bytes(operand.half), operand.strides, at);
-      send_nowhere(first, rows, origin(i), at);
+      const float** to = outputs_ + (i + 1) * operand_step();
+      row_addresses(*cursor, rows, operand.data, element_bytes(operand.half), operand.strides, to);
+      send_nowhere(first_row_, rows, origin(i), to);
     }
+    const bool one_walk = job_.image == nullptr && job_.taps == 1;
+    if (one_walk) job_.row_pointers(job_.context, *cursor, rows, a_);
+    for (int64_t tile = begin; tile < end && (!one_walk || job_.shape.half != nullptr); ++tile) {
+      const int64_t first = tiles.first_row(tile);
+      const float** at = a_of(tile, first);
+      if (job_.image != nullptr) {
+        at[0] = reinterpret_cast<const float*>(job_.image->data + first * job_.image->step);
+        continue;
+      }
+      if (!one_walk) {
+        job_.row_pointers(job_.context, *cursor, tiles.rows(tile), at);
+        cursor->skip(tiles.rows(tile));
+      }
+      if (job_.shape.half != nullptr) gather_halves(tile - begin, tiles.rows(tile), at);
+    }
+    if (one_walk || job_.image != nullptr) cursor->skip(rows);
   }
 
   // Makes what the tiles of a panel share.
@@ -142,15 +185,15 @@ class TileRunner {
     if (job_.make_panel != nullptr) job_.make_panel(job_.context, panel, job_.room);
   }
 
-  // This is run number `index` of `tiles` with this panel; `next_panel` comes after them.
-  void run(int64_t slot, int rows, int64_t panel, int64_t next_panel, int64_t index, int64_t tiles) {
+  // Computes a prepared tile, one of `tiles`, from row `first` on; `next_panel` comes after them.
+  void run(int64_t index, int64_t first, int rows, int64_t panel, int64_t next_panel, int64_t tiles) {
     const PanelPlan& panels = job_.panels;
     const GemmTier& tier = *job_.shape.tier;
     const int vectors = panels.vectors(panel), columns = panels.columns(panel);
     const int pitch = vectors * tier.lanes;
     const int64_t column = panels.column(panel);
-    const float* const* pointers = pointers_ + static_cast<size_t>(slot) * per_tile_;
-    const float* const* outputs = pointers + job_.taps * rows;
+    const float* const* pointers = a_of(begin_ + index, first);
+    const float* const* outputs = outputs_ + (first - first_row_);
 
     float* const* out = const_cast<float* const*>(outputs);
     const bool whole = columns == pitch;
@@ -161,7 +204,8 @@ class TileRunner {
                                  .columns = columns,
                                  .out = out,
                                  .column = column,
-                                 .operand_rows = outputs + rows,
+                                 .operand_rows = outputs + operand_step(),
+                                 .operand_step = operand_step(),
                                  .shared = shared_,
                                  .bias = bias};
     if (job_.shape.half != nullptr) {
@@ -211,7 +255,7 @@ class TileRunner {
                  panels.vectors(next_panel) * tier.lanes * static_cast<int64_t>(sizeof(float)), index, tiles, &tile);
     }
     const float* const* residual =
-        epilogue_.residual < 0 ? nullptr : outputs + static_cast<int64_t>(epilogue_.residual + 1) * rows;
+        epilogue_.residual < 0 ? nullptr : outputs + (epilogue_.residual + 1) * operand_step();
     if (epilogue_.in_registers && (whole || tier.masks_tails)) {
       tile.out = out;
       tile.column = column;
@@ -236,6 +280,13 @@ class TileRunner {
 
  private:
   static constexpr int64_t kNoOffset = 0;
+
+  // Pointers to rows of A, [taps][rows] of each tile; where a row has one, those of all tiles one after another.
+  const float** a_of(int64_t tile, int64_t first) const {
+    return a_ + (job_.taps == 1 ? first - first_row_ : (tile - begin_) * pointers_to_a(job_.taps) * job_.shape.rows);
+  }
+  // Pointers from one operand's to the next's.
+  int64_t operand_step() const { return at_once_ * job_.shape.rows; }
 
   // Where the operand begins: an address that may be read.
   const float* origin(int operand) const {
@@ -294,7 +345,7 @@ class TileRunner {
                           .columns = tile.columns,
                           .column = tile.column,
                           .bias = tile.bias,
-                          .residual = residual < 0 ? nullptr : tile.operand_rows + residual * tile.rows,
+                          .residual = residual < 0 ? nullptr : tile.operand_rows + residual * tile.operand_step,
                           .half_residual = residual >= 0 && epilogue_.operands[residual].half,
                           .half_out = job_.half_out,
                           .out = tile.out,
@@ -310,7 +361,7 @@ class TileRunner {
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
       const int64_t offset = tile.column * operand.strides[epilogue_.column_axis];
-      const float* const* from = operand.by_row ? tile.operand_rows + i * tile.rows : &shared_[i];
+      const float* const* from = operand.by_row ? tile.operand_rows + i * tile.operand_step : &shared_[i];
       const float** to = operand.by_row ? operand_rows + i * tile.rows : &shared[i];
       float* widened = widened_ + i * job_.shape.rows * tile.pitch;
       for (int r = 0; r < (operand.by_row ? tile.rows : 1); ++r, widened += tile.pitch) {
@@ -324,6 +375,7 @@ class TileRunner {
     tile.out = out;
     tile.column = 0;
     tile.operand_rows = operand_rows;
+    tile.operand_step = tile.rows;
     tile.shared = shared;
     finish_tile(epilogue_, *job_.shape.tier, tile, registers_);
     if (!job_.half_out) return;
@@ -334,8 +386,10 @@ class TileRunner {
   const Epilogue& epilogue_;
   float* sums_;
   float* registers_;
-  const float** pointers_;  // a tile's: [taps][rows] of A, [rows] of the output, [rows] of each operand
-  size_t per_tile_;
+  int64_t at_once_;
+  int64_t begin_ = 0, first_row_ = 0;  // of the tiles that are prepared
+  const float** a_;
+  const float** outputs_;  // [operand_step()], and as many of each operand
   uint16_t* half_a_;  // in bf16: [tiles][rows][half_step_]
   int64_t half_step_;
   float* widened_;  // in bf16: [operands][rows][pitch]
@@ -489,37 +543,23 @@ void run_gemm_task(const GemmJob& job, const GemmSplit& split, int64_t task, std
   const int64_t last_panel = first_panel + split.panels_per_task < job.panels.count()
                                  ? first_panel + split.panels_per_task
                                  : job.panels.count();
-  const int64_t rows = job.rows.count();
-  const int64_t tiles = row_tiles(rows, job.shape.rows);
+  const TileRows rows(job);
   const int64_t first_tile = task % split.row_tasks * split.tiles_per_task;
-  const int64_t last_tile = first_tile + split.tiles_per_task < tiles ? first_tile + split.tiles_per_task : tiles;
-  // Cut as evenly as granules allow, the first tiles having one more than the others.
-  const int64_t granule = granule_of(job.shape), granules = ceil_div(rows, granule);
-  const int64_t height = granules / tiles, taller = granules % tiles;
-  const auto first_row = [&](int64_t tile) {
-    const int64_t row = (tile * height + (tile < taller ? tile : taller)) * granule;
-    return row < rows ? row : rows;
-  };
-  const auto rows_of = [&](int64_t tile) { return static_cast<int>(first_row(tile + 1) - first_row(tile)); };
-
+  const int64_t last_tile =
+      first_tile + split.tiles_per_task < rows.count() ? first_tile + split.tiles_per_task : rows.count();
   if (first_tile >= last_tile) return;
+
   TileRunner runner(job, scratch);
-  RowCursor cursor(job.rows, first_row(first_tile));
-  // Of an image no rows are copied.
-  const int64_t copied = job.image == nullptr ? job.depth : kHalfStep;
-  const int64_t at_once = tiles_at_once(job.shape, job.taps, copied, job.epilogue->operand_count);
+  RowCursor cursor(job.rows, rows.first_row(first_tile));
   if (job.shape.half != nullptr) job.shape.half->begin();
-  for (int64_t begin = first_tile; begin < last_tile; begin += at_once) {
-    const int64_t end = begin + at_once < last_tile ? begin + at_once : last_tile;
-    for (int64_t tile = begin; tile < end; ++tile) {
-      runner.prepare(tile - begin, cursor, first_row(tile), rows_of(tile));
-      cursor.for_each_run(rows_of(tile), [](const int64_t*, int, int64_t) {});
-    }
+  for (int64_t begin = first_tile; begin < last_tile; begin += runner.at_once()) {
+    const int64_t end = begin + runner.at_once() < last_tile ? begin + runner.at_once() : last_tile;
+    runner.prepare(rows, begin, end, &cursor);
     for (int64_t panel = first_panel; panel < last_panel; ++panel) {
       runner.begin_panel(panel);
       const int64_t next = panel + 1 < last_panel ? panel + 1 : job.panels.count();
       for (int64_t tile = begin; tile < end; ++tile) {
-        runner.run(tile - begin, rows_of(tile), panel, next, tile - begin, end - begin);
+        runner.run(tile - begin, rows.first_row(tile), rows.rows(tile), panel, next, end - begin);
       }
     }
   }

@@ -75,6 +75,9 @@ class RowCursor {
       }
     }
   }
+  void skip(int64_t count) {
+    for_each_run(count, [](const int64_t*, int, int64_t) {});
+  }
 
  private:
   const RowBox* box_;

@@ -297,6 +297,7 @@ class Winograd {
                  .out = const_cast<float* const*>(pointers),
                  .column = tiling_.panels.column(panel),
                  .operand_rows = pointers + pixels,
+                 .operand_step = pixels,
                  .shared = shared,
                  .bias = bias},
                 scratch.registers);
