@@ -3,6 +3,8 @@
 // The views' axes are collapsed into as few as possible. A long inner axis is cut into strips; a short one (channels of
 // an image, say) is taken with the axis outside it as a tile, so that the interpreter's start-up is paid once for up to
 // 256 elements. The frequent small programs run as straight code.
+#include <string.h>
+
 #include "tactics/kernels/fast/pointwise_plan.h"
 #include "tactics/kernels/fast/pointwise_straight_rows.h"
 #include "tactics/kernels/fast/program_strip.h"
@@ -81,6 +83,57 @@ void run_tiles(const Job& job, int64_t first, int64_t count, float* registers) {
   }
 }
 
+// The most elements of rows that are taken as one run.
+constexpr int64_t kJoined = 1024;
+
+// Whether rows of a short inner axis lie next to each other in every view, or are the same for all of the axis outside.
+bool are_joined(const PointwisePlan& plan) {
+  const LoopNest& nest = plan.nest;
+  const int inner = nest.rank - 1, outer = inner - 1;
+  if (outer < 0 || nest.inner() >= kLongAxis || nest.strides[0][outer] != nest.inner()) return false;
+  for (int view = 1; view < nest.views; ++view) {
+    const int64_t step = nest.strides[view][outer];
+    if (step != 0 && (step != nest.inner() || nest.strides[view][inner] != 1)) return false;
+  }
+  return true;
+}
+
+// Rows [first, last) of a plan whose rows are joined. What is the same in each row (the scales of an image's channels)
+// is repeated in L1: 8 channels of 1,152 pixels took 19 us row by row, each less than a vector.
+void run_joined(const KernelArgs& args, const StraightProgram& program, StraightFunction function,
+                const PointwisePlan& plan, int64_t first, int64_t last) {
+  const LoopNest& nest = plan.nest;
+  const int inner = nest.rank - 1, outer = inner - 1;
+  const int64_t columns = nest.inner(), most = kJoined / columns < last - first ? kJoined / columns : last - first;
+  alignas(64) float repeated[3][kJoined];
+  const float* source[3] = {};
+  while (first < last) {
+    const int64_t left = nest.dims[outer] - first % nest.dims[outer], whole = left < last - first ? left : last - first;
+    const int64_t rows = whole < most ? whole : most;
+    const OuterPosition at(nest, first);
+    StraightRun run = {{nullptr, nullptr, nullptr}, {false, false, false}, args.outputs[0].as<float>() + at.offset(0)};
+    for (int i = 0; i < 3; ++i) {
+      const int operand = program.operands[i];
+      if (operand < 0) continue;
+      run.from[i] = args.inputs[operand].as<const float>() + at.offset(1 + operand);
+      run.splat[i] = nest.strides[1 + operand][inner] == 0;
+      if (run.splat[i] || nest.strides[1 + operand][outer] != 0) continue;
+      if (source[i] != run.from[i]) {
+        source[i] = run.from[i];
+        memcpy(repeated[i], source[i], static_cast<size_t>(columns) * sizeof(float));
+        for (int64_t filled = columns, wanted = most * columns; filled < wanted;) {
+          const int64_t count = filled < wanted - filled ? filled : wanted - filled;
+          memcpy(repeated[i] + filled, repeated[i], static_cast<size_t>(count) * sizeof(float));
+          filled += count;
+        }
+      }
+      run.from[i] = repeated[i];
+    }
+    function(program, run, rows * columns);
+    first += rows;
+  }
+}
+
 // Runs the program as straight code if it is one and its operands are contiguous or one element along the innermost
 // axis.
 bool run_as_straight(const KernelArgs& args) {
@@ -94,7 +147,12 @@ bool run_as_straight(const KernelArgs& args) {
   for (int i = 0; i < args.input_count; ++i) {
     if (plan.nest.strides[1 + i][inner] > 1) return false;
   }
+  const bool joined = are_joined(plan);
   parallel_for(*args.executor, plan.tasks, [&](int64_t task, int) {
+    if (joined) {
+      const PointwisePlan::Range range = plan.range_of(task);
+      return run_joined(args, program, function, plan, range.first, range.last);
+    }
     for_each_strip(plan, task, [&](const OuterPosition& at, int64_t start, int count) {
       StraightRun run = {{nullptr, nullptr, nullptr}, {false, false, false}, nullptr};
       run.to = args.outputs[0].as<float>() + at.offset(0) + start;
