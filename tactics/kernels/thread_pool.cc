@@ -65,13 +65,18 @@ struct ThreadPool::State {
   // The job; written only while the gate is closed and nobody is inside.
   Task task = nullptr;
   void* context = nullptr;
-  int64_t tasks = 0;
+  // Each worker's tasks, which it takes before those that others have left. Steps of a network then have the same rows of
+  // an image in one core's cache, from layer to layer.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+  Share shares[kMaxWorkers];
 
   alignas(64) std::atomic<uint64_t> gate{0};
   std::atomic<uint32_t> opened{0};    // what workers sleep on: counts openings, and one for the end
   std::atomic<uint32_t> sleepers{0};  // workers that sleep or are about to
   std::atomic<bool> stop{false};
-  alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<uint32_t> left{0};  // workers that went in and are done; what the caller sleeps on
   std::atomic<bool> caller_sleeps{false};
 
@@ -84,7 +89,12 @@ struct ThreadPool::State {
   int started = 0;
 
   void run_tasks(int worker) {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(context, i, worker);
+    for (int i = 0; i < workers; ++i) {
+      Share& share = shares[worker + i < workers ? worker + i : worker + i - workers];
+      for (int64_t next; (next = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) {
+        task(context, next, worker);
+      }
+    }
   }
 
   // Joins the open job if there is one.
@@ -122,8 +132,13 @@ struct ThreadPool::State {
   void open(int64_t task_count, Task job, void* job_context) {
     task = job;
     context = job_context;
-    tasks = task_count;
-    next.store(0, std::memory_order_relaxed);
+    const int64_t each = task_count / workers, more = task_count % workers;
+    int64_t first = 0;
+    for (int i = 0; i < workers; ++i) {
+      shares[i].next.store(first, std::memory_order_relaxed);
+      first += each + (i < more ? 1 : 0);
+      shares[i].end = first;
+    }
     left.store(0, std::memory_order_relaxed);
     const uint64_t generation = generation_of(gate.load(std::memory_order_relaxed)) + 1;
     gate.store(generation << 32 | kOpen);

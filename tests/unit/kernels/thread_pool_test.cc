@@ -59,6 +59,33 @@ TEST(ThreadPool, TasksRunOnSeveralThreads) {
   EXPECT_EQ(threads.size(), 2u);
 }
 
+// So that a core finds in its cache what it wrote one step before.
+TEST(ThreadPool, AWorkerBeginsWithTheSameTasksEachTime) {
+  const OwnedPool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> begun{0};
+    int64_t first[2] = {-1, -1};  // plain: each is its worker's own
+    parallel_for(*pool, 9, [&](int64_t task, int worker) {
+      if (first[worker] >= 0) return;
+      first[worker] = task;
+      begun.fetch_add(1);
+      while (begun.load() < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(first[0], 0);
+    EXPECT_EQ(first[1], 5);
+  }
+}
+
+TEST(ThreadPool, ATaskThatTakesLongKeepsNoOtherWaiting) {
+  const OwnedPool pool(2);
+  std::atomic<int> done{0};
+  parallel_for(*pool, 100, [&](int64_t task, int) {
+    while (task == 0 && done.load() < 99) std::this_thread::yield();  // for those of its own share, too
+    done.fetch_add(1);
+  });
+  EXPECT_EQ(done.load(), 100);
+}
+
 TEST(ThreadPool, WakesWorkersThatSleep) {
   const OwnedPool pool(3);
   for (int round = 0; round < 5; ++round) {
