@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "builder/box.h"
@@ -122,6 +123,19 @@ int count_onnx_nodes(const planfmt::ProgramModel& program) {
   return static_cast<int>(names.size());
 }
 
+// The shapes of a profile up to its opt: nothing where those are all, or where sizes depend on inputs' values too.
+std::optional<Profile> up_to_opt(const Profile& profile) {
+  Profile part = profile;
+  bool is_less = false;
+  for (ShapeRange& range : part.inputs) {
+    if (range.value_min != range.value_max) return std::nullopt;
+    is_less |= range.opt != range.max;
+    range.max = range.opt;
+  }
+  if (!is_less) return std::nullopt;
+  return part;
+}
+
 }  // namespace
 
 BuildResult build(Graph graph, const BuildOptions& options) {
@@ -135,7 +149,9 @@ BuildResult build(Graph graph, const BuildOptions& options) {
   const std::vector<std::vector<PlannedStep>> programs = choose_tactics(graph, boxes, options, &result.search);
   PlanEmitter emitter(graph, options);
   for (size_t i = 0; i < programs.size(); ++i) {
-    result.programs.push_back(emitter.add_program(i, boxes[i], programs[i]));
+    std::optional<Box> close;
+    if (const std::optional<Profile> part = up_to_opt(options.profiles[i])) close.emplace(graph, *part);
+    result.programs.push_back(emitter.add_program(i, boxes[i], close ? &*close : nullptr, programs[i]));
     result.programs.back().on_reference = layers_on_reference(programs[i]);
   }
   result.plan = emitter.take();

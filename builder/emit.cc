@@ -5,6 +5,7 @@
 
 #include "builder/ir/control.h"
 #include "builder/memory_plan.h"
+#include "builder/spec.h"
 #include "builder/storage.h"
 #include "builder/weights.h"
 #include "planfmt/header.h"
@@ -36,22 +37,30 @@ std::vector<std::byte> bytes_of(const std::vector<T>& list) {
   return bytes;
 }
 
-// The most that a size function can ask for in the profile. A corner of the box says nothing where a guard keeps the
-// shapes from it.
+// The most that a size function can ask for at the sizes that bound the step. A corner of the box says nothing where a
+// guard keeps the shapes from it.
 using SizeFunction = size_t (*)(const KernelArgs&);
-uint64_t largest(SizeFunction size, const PlannedStep& step) {
+uint64_t largest(SizeFunction size, const tactics::StepSpec& bound, const tactics::Candidate& candidate) {
   if (size == nullptr) return 0;
   std::vector<TensorView> views;
-  return size(args_of(step.largest, step.choice.candidate.tactic, &views));
+  return size(args_of(bound, candidate.tactic, &views));
 }
+
+// Places for shapes up to opt are worth it where they take this part of the arena at most.
+constexpr double kWorthPlaces = 0.9;
 
 // One program: its storages, tensors and steps, then the arena.
 class ProgramEmitter {
  public:
   // `region_of`: receives the region of every body, by the number of its graph.
-  ProgramEmitter(const Graph& graph, const Box& box, ExpressionTable* expressions, PlanModel* plan,
-                 std::map<int32_t, uint32_t>* region_of)
-      : root_(graph), box_(box), expressions_(*expressions), plan_(*plan), region_of_(*region_of) {}
+  ProgramEmitter(const Graph& graph, const Box& box, const Box* up_to_opt, ExpressionTable* expressions,
+                 PlanModel* plan, std::map<int32_t, uint32_t>* region_of)
+      : root_(graph),
+        box_(box),
+        up_to_opt_(up_to_opt),
+        expressions_(*expressions),
+        plan_(*plan),
+        region_of_(*region_of) {}
 
   // `steps`: those of bodies behind the step that runs them.
   ProgramModel emit(const std::vector<PlannedStep>& steps, const std::vector<uint32_t>& kernels) {
@@ -151,15 +160,22 @@ class ProgramEmitter {
     if (SharedBytes packed = packed_weights(step.opt, step.choice.candidate)) {
       model.packed = static_cast<int32_t>(plan_.weights.add(std::move(packed)));
     }
-    if (const uint64_t bytes = largest(kernel.workspace_size, step); bytes > 0) {
+    if (const uint64_t bytes = largest(kernel.workspace_size, step.largest, step.choice.candidate);
+        bytes > 0) {
       if (bytes >= planfmt::kMaxBytes) {
         throw Error(StatusCode::kResource, "layer " + node.name + ": its kernel " + kernel.name +
                                                " wants more workspace than an address space holds; lower the shapes");
       }
-      model.workspace = static_cast<int32_t>(add_arena_storage(bytes));
+      uint64_t at_opt = 0;
+      if (up_to_opt_ != nullptr) {
+        at_opt =
+            largest(kernel.workspace_size, make_largest_spec(*graph_, node, *up_to_opt_), step.choice.candidate);
+      }
+      model.workspace = static_cast<int32_t>(add_arena_storage(bytes, at_opt));
     }
     program_.scratch_per_worker =
-        std::max(program_.scratch_per_worker, align_up(largest(kernel.scratch_size, step), kScratchAlignment));
+        std::max(program_.scratch_per_worker,
+                 align_up(largest(kernel.scratch_size, step.largest, step.choice.candidate), kScratchAlignment));
     program_.isa = std::max(program_.isa, static_cast<uint8_t>(kernel.isa));
     model.time_us = step.choice.time_us;
     if (node.kind == OpKind::kReadValues) model.results = results_of(node.outputs[0]);
@@ -232,7 +248,7 @@ class ProgramEmitter {
     if (const int64_t binding = binding_of(base); binding >= 0) {
       return add_storage({StorageKind::kBinding, static_cast<uint32_t>(binding), 0, size});
     }
-    return add_arena_storage(size);
+    return add_arena_storage(size, up_to_opt_ == nullptr ? 0 : up_to_opt_->bytes_at_most(*graph_, base));
   }
 
   // -1 for what is no buffer of the caller's; those of bodies were bound before.
@@ -250,27 +266,41 @@ class ProgramEmitter {
     return static_cast<uint32_t>(program_.storages.size() - 1);
   }
 
-  uint32_t add_arena_storage(uint64_t size) { return add_storage({StorageKind::kArena, 0, 0, size}); }
+  // `at_opt`: what it holds at most at shapes up to opt.
+  uint32_t add_arena_storage(uint64_t size, uint64_t at_opt) {
+    StorageModel storage = {StorageKind::kArena, 0, 0, size};
+    storage.opt_size = std::min(size, at_opt);
+    return add_storage(storage);
+  }
 
   void place_in_arena() {
     const std::vector<planfmt::StorageLife> lives = storage_lives(program_);
-    std::vector<BufferLife> buffers(lives.size());  // storages outside the arena have size 0
-    for (size_t i = 0; i < lives.size(); ++i) {
-      if (program_.storages[i].kind != StorageKind::kArena) continue;
-      buffers[i] = {program_.storages[i].size, static_cast<int32_t>(lives[i].first),
-                    static_cast<int32_t>(lives[i].last)};
-    }
-    const MemoryPlan memory = plan_memory(buffers);
-    for (size_t i = 0; i < program_.storages.size(); ++i) {
-      if (program_.storages[i].kind == StorageKind::kArena) program_.storages[i].offset = memory.offsets[i];
-    }
+    const auto plan = [&](uint64_t StorageModel::*size, uint64_t StorageModel::*offset) {
+      std::vector<BufferLife> buffers(lives.size());  // storages outside the arena have size 0
+      for (size_t i = 0; i < lives.size(); ++i) {
+        if (program_.storages[i].kind != StorageKind::kArena) continue;
+        buffers[i] = {program_.storages[i].*size, static_cast<int32_t>(lives[i].first),
+                      static_cast<int32_t>(lives[i].last)};
+      }
+      const MemoryPlan memory = plan_memory(buffers);
+      for (size_t i = 0; i < program_.storages.size(); ++i) {
+        if (program_.storages[i].kind == StorageKind::kArena) program_.storages[i].*offset = memory.offsets[i];
+      }
+      return memory;
+    };
+    const MemoryPlan memory = plan(&StorageModel::size, &StorageModel::offset);
     program_.arena_size = memory.arena_size;
     lower_bound_ = memory.lower_bound;
+    if (up_to_opt_ == nullptr) return;
+    const uint64_t at_opt = plan(&StorageModel::opt_size, &StorageModel::opt_offset).arena_size;
+    program_.has_opt_places =
+        static_cast<double>(at_opt) <= kWorthPlaces * static_cast<double>(program_.arena_size);
   }
 
   const Graph& root_;
   const Graph* graph_ = nullptr;  // the one whose nodes are being emitted
   const Box& box_;
+  const Box* up_to_opt_;  // null: no places for those shapes
   ExpressionTable& expressions_;
   PlanModel& plan_;
   std::map<int32_t, uint32_t>& region_of_;
@@ -339,7 +369,8 @@ void PlanEmitter::add_profile(const Profile& profile) {
   plan_.profiles.push_back(std::move(model));
 }
 
-ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::vector<PlannedStep>& steps) {
+ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const Box* up_to_opt,
+                                      const std::vector<PlannedStep>& steps) {
   std::vector<uint32_t> kernels;
   for (const PlannedStep& step : steps) {
     const KernelDescriptor& kernel = *step.choice.candidate.kernel;
@@ -348,7 +379,7 @@ ProgramStats PlanEmitter::add_program(size_t index, const Box& box, const std::v
     if (is_new) plan_.kernels.push_back({kernel.name, kernel.revision});
     kernels.push_back(entry->second);
   }
-  ProgramEmitter emitter(graph_, box, &expressions_, &plan_, &region_of_);
+  ProgramEmitter emitter(graph_, box, up_to_opt, &expressions_, &plan_, &region_of_);
   ProgramModel program = emitter.emit(steps, kernels);
   program.profile = static_cast<uint32_t>(index);
 

@@ -31,8 +31,9 @@ class PlanEmitter {
   // `graph` has been through all passes and outlives the emitter.
   PlanEmitter(const ir::Graph& graph, const BuildOptions& options);
 
-  // The program of profile `index`. Throws Error(kResource) where sizes at the profile's maximum overflow.
-  ProgramStats add_program(size_t index, const Box& box, const std::vector<PlannedStep>& steps);
+  // The program of profile `index`, with places of its own for the shapes of `up_to_opt`, which may be null. Throws
+  // Error(kResource) where sizes at the profile's maximum overflow.
+  ProgramStats add_program(size_t index, const Box& box, const Box* up_to_opt, const std::vector<PlannedStep>& steps);
 
   planfmt::PlanModel take();
 

@@ -85,6 +85,7 @@ Status pw_context::resolve() {
   PW_RETURN_IF_ERROR(inputs_.pick_profile(&profile));
   if (profile_ != static_cast<int64_t>(profile)) PW_RETURN_IF_ERROR(enter_profile(profile));
   PW_RETURN_IF_ERROR(shapes_.set_dims(inputs_.shapes()));
+  schedule_.use({*planfmt::program_of(engine_->plan(), profile, engine_->catalog), inputs_.are_up_to_opt(profile)});
   PW_RETURN_IF_ERROR(schedule_.place(shapes_, planfmt::kDimsStage, memory_));
   inputs_.settle();
   resolved_ = true;

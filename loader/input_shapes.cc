@@ -86,6 +86,17 @@ bool InputShapes::holds(uint32_t profile, uint32_t input, const int64_t* dims) c
   return true;
 }
 
+bool InputShapes::are_up_to_opt(uint32_t profile) const {
+  const auto& ranges = *engine_->plan().profiles()->Get(profile)->inputs();
+  for (uint32_t input = 0; input < shapes_.size(); ++input) {
+    const auto& opt = *ranges.Get(input)->opt();
+    for (uint32_t axis = 0; axis < opt.size(); ++axis) {
+      if (shapes_[input].dims[axis] > opt.Get(axis)) return false;
+    }
+  }
+  return true;
+}
+
 // Says what would have been taken: the range of the profile that may be used, or of the first.
 Status InputShapes::refuse(uint32_t input, const int64_t* dims) const {
   const plan::Plan& plan = engine_->plan();

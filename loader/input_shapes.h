@@ -39,6 +39,8 @@ class InputShapes {
 
   // The profile that holds all shapes and has the fewest elements at its max, the first of equals. kInvalid.
   Status pick_profile(uint32_t* profile) const;
+  // Whether no input is longer than the profile's opt along any axis.
+  bool are_up_to_opt(uint32_t profile) const;
   // One for each input; for planfmt::ShapeValues.
   const planfmt::Shape* shapes() const { return shapes_.data(); }
 

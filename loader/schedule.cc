@@ -115,9 +115,9 @@ Status Schedule::place_step(const plan::Step& step, const int64_t* values, const
     args.packed_size = blob.size();
   }
   if (step.workspace() >= 0) {
-    const plan::Storage& storage = *program_->storages()->Get(static_cast<uint32_t>(step.workspace()));
-    args.workspace = memory.arena + storage.offset();
-    args.workspace_size = storage.size();
+    const auto storage = static_cast<uint32_t>(step.workspace());
+    args.workspace = memory.arena + reader_.places().offset(storage);
+    args.workspace_size = reader_.places().size(storage);
   }
   args.scratch = memory.scratch;
   args.scratch_stride = memory.scratch_stride;
@@ -130,7 +130,9 @@ void Schedule::point(const OperandFacts& facts, const ContextMemory& memory, uin
   if (facts.absent || !facts.has_data) return;
   const plan::Storage& storage = *program_->storages()->Get(facts.storage);
   switch (storage.kind()) {
-    case plan::StorageKind::Arena: views_[view].data = memory.arena + storage.offset() + facts.begin; break;
+    case plan::StorageKind::Arena: 
+      views_[view].data = memory.arena + reader_.places().offset(facts.storage) + facts.begin;
+      break;
     case plan::StorageKind::Weights:
       // Kernels write outputs only, which are never here.
       views_[view].data = const_cast<std::byte*>(engine_->file.weights()) +

@@ -21,6 +21,9 @@ class Schedule {
   // Room for the program's steps; what was scheduled before is forgotten. `stages` must outlive its use. kResource.
   Status prepare(const pw_engine& engine, const plan::Program& program, const planfmt::Stages& stages);
 
+  // Where the arena's storages lie from the next place() on, of the stage of dims.
+  void use(const planfmt::ArenaPlaces& places) { reader_.use(places); }
+
   // Fills in every step that can be at this stage and no earlier, having checked that its kernel may run it: kCorrupt,
   // kInvalid, naming the layer; then the schedule must not be run. A step of a branch of an If, which may not be taken,
   // is left out instead.

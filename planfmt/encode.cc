@@ -137,8 +137,13 @@ Offset<plan::Program> encode(FlatBufferBuilder& builder, const ProgramModel& pro
   add_region(program.steps);
   for (const std::vector<StepModel>& body : program.bodies) add_region(body);
   const auto regions = builder.CreateVector(list);
+  const auto opt_places =
+      program.has_opt_places
+          ? structs(builder, program.storages,
+                    [](const StorageModel& storage) { return plan::Place(storage.opt_offset, storage.opt_size); })
+          : 0;
   return plan::CreateProgram(builder, program.profile, program.isa, storages, tensors, regions, program.arena_size,
-                             program.scratch_per_worker);
+                             program.scratch_per_worker, opt_places);
 }
 
 Offset<plan::Kernel> encode(FlatBufferBuilder& builder, const KernelModel& kernel) {

@@ -58,6 +58,7 @@ struct StorageModel {
   StorageKind kind = StorageKind::kNone;
   uint32_t index = 0;
   uint64_t offset = 0, size = 0;
+  uint64_t opt_offset = 0, opt_size = 0;  // of the arena, where the program has such places
 };
 
 struct TensorModel {
@@ -99,6 +100,7 @@ struct ProgramModel {
   std::vector<std::vector<StepModel>> bodies;  // regions 1, 2, ...
   uint64_t arena_size = 0;
   uint64_t scratch_per_worker = 0;
+  bool has_opt_places = false;
 };
 
 struct KernelModel {

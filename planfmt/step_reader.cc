@@ -54,6 +54,7 @@ Status binding_bytes(const plan::Binding& binding, const int64_t* values, uint64
 Status StepReader::prepare(const plan::Plan& plan, const plan::Program& program) {
   plan_ = &plan;
   program_ = &program;
+  places_ = ArenaPlaces(program, false);
   size_t operands = 0, scalars = 0;
   for (const plan::Region* region : *program.regions()) {
     for (const plan::Step* step : *region->steps()) {
@@ -66,9 +67,10 @@ Status StepReader::prepare(const plan::Plan& plan, const plan::Program& program)
   return scalars_.allocate(scalars);
 }
 
-Status StepReader::storage_bytes(const plan::Storage& storage, const int64_t* values, uint64_t* bytes) const {
+Status StepReader::storage_bytes(uint32_t index, const int64_t* values, uint64_t* bytes) const {
+  const plan::Storage& storage = *program_->storages()->Get(index);
   switch (storage.kind()) {
-    case plan::StorageKind::Arena: *bytes = storage.size(); return kOkStatus;
+    case plan::StorageKind::Arena: *bytes = places_.size(index); return kOkStatus;
     case plan::StorageKind::Weights: *bytes = plan_->weights()->Get(storage.index())->size(); return kOkStatus;
     case plan::StorageKind::Binding: return binding_bytes(*plan_->bindings()->Get(storage.index()), values, bytes);
     case plan::StorageKind::None: break;
@@ -94,7 +96,7 @@ Status StepReader::read_tensor(const plan::Tensor& tensor, const int64_t* values
   }
   if (!operand->has_data) return kOkStatus;
   uint64_t bytes = 0;
-  PW_RETURN_IF_ERROR(storage_bytes(storage, values, &bytes));
+  PW_RETURN_IF_ERROR(storage_bytes(tensor.storage(), values, &bytes));
   if (operand->end > bytes) {
     return error(StatusCode::kCorrupt, "tensor %s ends at byte %llu of a storage of %llu", name_of(tensor),
                  printable(operand->end), printable(bytes));
@@ -152,8 +154,7 @@ Status StepReader::check_needs(const plan::Step& step, const StepNeeds& needs) c
     return error(StatusCode::kCorrupt, "the kernel reads %zu bytes of packed weights, the plan gives it %llu",
                  needs.packed, printable(packed));
   }
-  const uint64_t workspace =
-      step.workspace() < 0 ? 0 : program_->storages()->Get(static_cast<uint32_t>(step.workspace()))->size();
+  const uint64_t workspace = step.workspace() < 0 ? 0 : places_.size(static_cast<uint32_t>(step.workspace()));
   if (needs.workspace > workspace) {
     return error(StatusCode::kCorrupt, "the kernel needs a workspace of %zu bytes, the plan gives it %llu",
                  needs.workspace, printable(workspace));

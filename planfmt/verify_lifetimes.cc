@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "planfmt/arena_places.h"
 #include "planfmt/step_list.h"
 #include "planfmt/verify_parts.h"
 
@@ -229,12 +230,13 @@ Status verify_outputs_written(const plan::Plan& plan, const plan::Program& progr
 }
 
 // A workspace is alive for its step alone, whichever storage it is.
-Status collect_lives(const plan::Program& program, const StepList& steps, const Uses& uses, Array<Life>* lives) {
+Status collect_lives(const plan::Program& program, const ArenaPlaces& places, const StepList& steps, const Uses& uses,
+                     Array<Life>* lives) {
   PW_RETURN_IF_ERROR(lives->allocate(size_t{program.storages()->size()} + steps.size()));
   size_t count = 0;
   const auto add = [&](uint32_t storage, uint32_t first, uint32_t last) {
-    const plan::Storage& bytes = *program.storages()->Get(storage);
-    if (bytes.size() > 0) (*lives)[count++] = {bytes.offset(), bytes.offset() + bytes.size(), first, last, storage};
+    const uint64_t begin = places.offset(storage), size = places.size(storage);
+    if (size > 0) (*lives)[count++] = {begin, begin + size, first, last, storage};
   };
   for (uint32_t i = 0; i < program.storages()->size(); ++i) {
     if (program.storages()->Get(i)->kind() != plan::StorageKind::Arena || !uses[i].used) continue;
@@ -258,9 +260,13 @@ Status verify_lifetimes(const plan::Plan& plan, const plan::Program& program) {
   PW_RETURN_IF_ERROR(uses.prepare(plan, program, steps));
   PW_RETURN_IF_ERROR(follow_steps(steps, 0, steps.size(), &uses));
   PW_RETURN_IF_ERROR(verify_outputs_written(plan, program, uses));
-  Array<Life> lives;
-  PW_RETURN_IF_ERROR(collect_lives(program, steps, uses, &lives));
-  return verify_no_overlap(lives);
+  for (const bool up_to_opt : {false, true}) {
+    if (up_to_opt && program.opt_places() == nullptr) continue;
+    Array<Life> lives;
+    PW_RETURN_IF_ERROR(collect_lives(program, ArenaPlaces(program, up_to_opt), steps, uses, &lives));
+    PW_RETURN_IF_ERROR(verify_no_overlap(lives));
+  }
+  return kOkStatus;
 }
 
 }  // namespace planwright::planfmt

@@ -40,6 +40,26 @@ Status verify_storage(const plan::Plan& plan, const plan::Program& program, uint
                printable(storage.size()));
 }
 
+// Where storages lie at shapes up to opt is as sound as where they always lie. The shapes decide whether operands fit.
+Status verify_opt_places(const plan::Program& program) {
+  if (program.opt_places() == nullptr) return kOkStatus;
+  if (!is_aligned(*program.opt_places(), alignof(plan::Place))) {
+    return error(StatusCode::kCorrupt, "a program's places for shapes up to opt are not aligned");
+  }
+  if (program.opt_places()->size() != program.storages()->size()) {
+    return error(StatusCode::kCorrupt, "%u storages have %u places for shapes up to opt", program.storages()->size(),
+                 program.opt_places()->size());
+  }
+  for (uint32_t i = 0; i < program.storages()->size(); ++i) {
+    if (program.storages()->Get(i)->kind() != plan::StorageKind::Arena) continue;
+    const plan::Place& place = *program.opt_places()->Get(i);
+    if (place.offset() % kBlobAlignment == 0 && in_range(place.offset(), place.size(), program.arena_size())) continue;
+    return error(StatusCode::kCorrupt, "storage %u has no place for shapes up to opt (bytes %llu, size %llu)", i,
+                 printable(place.offset()), printable(place.size()));
+  }
+  return kOkStatus;
+}
+
 // One storage a binding, so that the lifetimes of two cannot be those of one buffer.
 Status verify_binding_storages(const plan::Plan& plan, const plan::Program& program) {
   Array<uint8_t> seen;
@@ -220,6 +240,7 @@ Status verify_program(const plan::Plan& plan, const plan::Program& program, uint
   }
   for (uint32_t i = 0; i < program.storages()->size(); ++i) PW_RETURN_IF_ERROR(verify_storage(plan, program, i));
   PW_RETURN_IF_ERROR(verify_binding_storages(plan, program));
+  PW_RETURN_IF_ERROR(verify_opt_places(program));
   for (uint32_t i = 0; i < program.tensors()->size(); ++i) PW_RETURN_IF_ERROR(verify_tensor(plan, program, i));
   StepList steps;
   PW_RETURN_IF_ERROR(steps.prepare(program));

@@ -35,6 +35,7 @@ Status verify_tactics(const plan::Plan& plan, const plan::Program& program, cons
   if (!status.ok()) return error_context(as_corrupt(status), "the opt shapes of profile %u: ", program.profile());
   StepReader reader;
   PW_RETURN_IF_ERROR(reader.prepare(plan, program));
+  reader.use(ArenaPlaces(program, true));
   const StepList& steps = shapes.stages().steps();
   for (uint32_t i = 0; i < steps.size(); ++i) {
     const plan::Step& step = steps[i];

@@ -45,6 +45,12 @@ planfmt::TensorModel& tensor(PlanModel& plan, const char* name) {
 planfmt::StorageModel& storage(PlanModel& plan, const char* of_tensor) {
   return program(plan).storages[tensor(plan, of_tensor).storage];
 }
+// The storage of that tensor, once all have places for shapes up to opt, where they lie anyway.
+planfmt::StorageModel& with_opt_places(PlanModel& plan, const char* of_tensor) {
+  program(plan).has_opt_places = true;
+  for (planfmt::StorageModel& each : program(plan).storages) each.opt_offset = each.offset, each.opt_size = each.size;
+  return storage(plan, of_tensor);
+}
 uint32_t add_constant(PlanModel& plan, int64_t value) {
   plan.expressions.push_back({ExprOp::kConstant, value, 0, 0});
   return static_cast<uint32_t>(plan.expressions.size()) - 1;
@@ -256,6 +262,18 @@ const Row kRows[] = {
      [](PlanModel& p) { program(p).storages[static_cast<size_t>(step(p, "places").workspace)].offset = storage(p, "where").offset; }},
     {"WorkspaceIsAnOperand", PW_CORRUPT, "overlaps another that is alive",
      [](PlanModel& p) { step(p, "places").workspace = static_cast<int32_t>(tensor(p, "where").storage); }},
+
+    // ---- Places for shapes up to opt
+    {"OptPlaceOutsideTheArena", PW_CORRUPT, "no place for shapes up to opt",
+     [](PlanModel& p) { with_opt_places(p, "where").opt_offset = program(p).arena_size; }},
+    {"OptPlaceOverflowing", PW_CORRUPT, "no place for shapes up to opt",
+     [](PlanModel& p) { with_opt_places(p, "where").opt_size = UINT64_MAX - 63; }},
+    {"OptPlaceNotAligned", PW_CORRUPT, "no place for shapes up to opt",
+     [](PlanModel& p) { with_opt_places(p, "where").opt_offset += 4; }},
+    {"OptPlacesOverlap", PW_CORRUPT, "overlaps another that is alive",
+     [](PlanModel& p) { with_opt_places(p, "where").opt_offset = storage(p, "normal").offset; }},
+    {"OptPlaceTooSmall", PW_CORRUPT, "tensor where ends at byte",
+     [](PlanModel& p) { with_opt_places(p, "where").opt_size = 4; }},
 };
 
 class Hostile : public testing::TestWithParam<Row> {};

@@ -174,6 +174,30 @@ TEST(Build, TheArenaHoldsTheProfilesLargestShapes) {
   EXPECT_LT(arena[0], arena[1]);
 }
 
+// The engine is as fast at opt as one that is built for opt alone: its memory lies as close together there.
+TEST(Build, ShapesUpToOptLieCloserTogether) {
+  const auto program_up_to = [](int64_t max) {
+    GraphBuilder b;
+    ValueId x = b.input("x", {1, 8, b.symbol("h", 4, 1024, 0, 2), 64});
+    const ValueId w = b.weights("w", {8, 8, 3, 3});
+    for (const char* name : {"a", "b", "c", "d"}) x = b.relu(std::string(name) + "_relu", b.conv(name, x, w, 1));
+    b.output(x);
+    BuildOptions options = untimed_options(b.graph);
+    options.profiles[0].inputs[0].opt[2] = 128;
+    options.profiles[0].inputs[0].max[2] = max;
+    return build(std::move(b.graph), options).plan.programs[0];
+  };
+  const planfmt::ProgramModel program = program_up_to(1024), of_opt = program_up_to(128);
+  EXPECT_FALSE(of_opt.has_opt_places);
+  ASSERT_TRUE(program.has_opt_places);
+  uint64_t end = 0;
+  for (const planfmt::StorageModel& storage : program.storages) {
+    if (storage.kind == planfmt::StorageKind::kArena) end = std::max(end, storage.opt_offset + storage.opt_size);
+  }
+  EXPECT_LE(end, of_opt.arena_size);
+  EXPECT_LT(end, program.arena_size);
+}
+
 TEST(Build, EachProfileGetsAProgram) {
   GraphBuilder b, reference;
   make_network(b);

@@ -64,6 +64,30 @@ TEST(Shapes, TheOldShapeStandsAfterAFailure) {
   EXPECT_EQ(pw_context_run(loaded.context()), PW_OK) << pw_last_error();
 }
 
+// Shapes up to opt have places of their own, in which nothing larger has room.
+TEST(Shapes, PlacesFollowTheShapes) {
+  tests::PlanBuilder builder = tests::matmul_relu_plan();
+  builder.plan.guards.clear();
+  planfmt::ProgramModel& program = builder.plan.programs[0];
+  program.has_opt_places = true;
+  for (planfmt::StorageModel& storage : program.storages) {
+    if (storage.kind == planfmt::StorageKind::kArena) storage.opt_offset = 64, storage.opt_size = 2 * 3 * sizeof(float);
+  }
+  Loaded loaded(builder.plan);
+  for (const int64_t rows : {2, 8, 1, 3, 2}) {
+    loaded.set_shape("x", {rows, 4});
+    const std::vector<float> x(static_cast<size_t>(rows) * 4, 1.0f);
+    std::vector<float> y(static_cast<size_t>(rows) * 3);
+    loaded.bind("x", x);
+    loaded.bind("y", y);
+    ASSERT_EQ(pw_context_run(loaded.context()), PW_OK) << pw_last_error();
+    for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+      EXPECT_THAT(std::vector<float>(y.begin() + static_cast<ptrdiff_t>(row * 3), y.begin() + static_cast<ptrdiff_t>(row * 3 + 3)),
+                  ElementsAre(6, 2, 0));
+    }
+  }
+}
+
 TEST(Shapes, OutputShapeWantsRoomAndShapes) {
   Loaded loaded(tests::matmul_relu_plan().plan);
   int64_t dims[2];
