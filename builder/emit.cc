@@ -160,16 +160,14 @@ class ProgramEmitter {
     if (SharedBytes packed = packed_weights(step.opt, step.choice.candidate)) {
       model.packed = static_cast<int32_t>(plan_.weights.add(std::move(packed)));
     }
-    if (const uint64_t bytes = largest(kernel.workspace_size, step.largest, step.choice.candidate);
-        bytes > 0) {
+    if (const uint64_t bytes = largest(kernel.workspace_size, step.largest, step.choice.candidate); bytes > 0) {
       if (bytes >= planfmt::kMaxBytes) {
         throw Error(StatusCode::kResource, "layer " + node.name + ": its kernel " + kernel.name +
                                                " wants more workspace than an address space holds; lower the shapes");
       }
       uint64_t at_opt = 0;
       if (up_to_opt_ != nullptr) {
-        at_opt =
-            largest(kernel.workspace_size, make_largest_spec(*graph_, node, *up_to_opt_), step.choice.candidate);
+        at_opt = largest(kernel.workspace_size, make_largest_spec(*graph_, node, *up_to_opt_), step.choice.candidate);
       }
       model.workspace = static_cast<int32_t>(add_arena_storage(bytes, at_opt));
     }
@@ -293,8 +291,7 @@ class ProgramEmitter {
     lower_bound_ = memory.lower_bound;
     if (up_to_opt_ == nullptr) return;
     const uint64_t at_opt = plan(&StorageModel::opt_size, &StorageModel::opt_offset).arena_size;
-    program_.has_opt_places =
-        static_cast<double>(at_opt) <= kWorthPlaces * static_cast<double>(program_.arena_size);
+    program_.has_opt_places = static_cast<double>(at_opt) <= kWorthPlaces * static_cast<double>(program_.arena_size);
   }
 
   const Graph& root_;

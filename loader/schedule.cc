@@ -130,7 +130,7 @@ void Schedule::point(const OperandFacts& facts, const ContextMemory& memory, uin
   if (facts.absent || !facts.has_data) return;
   const plan::Storage& storage = *program_->storages()->Get(facts.storage);
   switch (storage.kind()) {
-    case plan::StorageKind::Arena: 
+    case plan::StorageKind::Arena:
       views_[view].data = memory.arena + reader_.places().offset(facts.storage) + facts.begin;
       break;
     case plan::StorageKind::Weights:

@@ -65,8 +65,8 @@ struct ThreadPool::State {
   // The job; written only while the gate is closed and nobody is inside.
   Task task = nullptr;
   void* context = nullptr;
-  // Each worker's tasks, which it takes before those that others have left. Steps of a network then have the same rows of
-  // an image in one core's cache, from layer to layer.
+  // Each worker's tasks, which it takes before those that others have left. Steps of a network then have the same rows
+  // of an image in one core's cache, from layer to layer.
   struct alignas(64) Share {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

@@ -15,8 +15,8 @@ namespace {
 
 using P = ProgramBuilder;
 
-// What the node's attributes say of its weights: K x N of them, in blocks along K, each level `bits` bits wide. They are
-// stored column by column, and a column's levels and its zero points fill their last byte with zeros.
+// What the node's attributes say of its weights: K x N of them, in blocks along K, each level `bits` bits wide. They
+// are stored column by column, and a column's levels and its zero points fill their last byte with zeros.
 struct Form {
   int64_t k, n, block, bits;
 

@@ -41,7 +41,8 @@ constexpr KernelDescriptor kSingle = {
 };
 
 #define PW_TILE(rows, vectors) conv_transpose_kernel<rows, vectors>(PW_TILE_NAME("conv_transpose_f32", rows, vectors)),
-constexpr KernelDescriptor kKernels[] = {kSingle, PW_GEMM_TILES conv_transpose_kernel<8, 0>(PW_DOT_NAME("conv_transpose_f32"))};
+constexpr KernelDescriptor kKernels[] = {kSingle,
+                                         PW_GEMM_TILES conv_transpose_kernel<8, 0>(PW_DOT_NAME("conv_transpose_f32"))};
 #undef PW_TILE
 
 }  // namespace

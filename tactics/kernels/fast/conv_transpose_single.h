@@ -1,8 +1,8 @@
 // Transposed convolution to one channel with a kernel as large as its stride, so that each input pixel makes a patch of
-// the output alone: the last layer of text detectors. A pixel's patch is its channels times a matrix of few columns, one
-// a tap; the patches of a row of pixels are put aside in L1 as rows of the output, where an epilogue finds whole vectors.
-// On one core of an AVX-512 CPU, 24 channels of 320x320 to 640x640 with a sigmoid took 6.5 ms phase by phase with
-// conv_transpose_f32_dot, whose tiles are of eight outputs that do not lie side by side.
+// the output alone: the last layer of text detectors. A pixel's patch is its channels times a matrix of few columns,
+// one a tap; the patches of a row of pixels are put aside in L1 as rows of the output, where an epilogue finds whole
+// vectors. On one core of an AVX-512 CPU, 24 channels of 320x320 to 640x640 with a sigmoid took 6.5 ms phase by phase
+// with conv_transpose_f32_dot, whose tiles are of eight outputs that do not lie side by side.
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_CONV_TRANSPOSE_SINGLE_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_CONV_TRANSPOSE_SINGLE_H_
 

@@ -1,5 +1,6 @@
 // The products of conv_transpose_single.h: along K, for a pixel's channels lie side by side.
 #include "tactics/kernels/fast/conv_transpose_single.h"
+
 #include "tactics/kernels/fast/lane_sums.h"
 
 namespace planwright::PW_TIER_NAMESPACE {

@@ -123,7 +123,8 @@ class TileRunner {
       : job_(job), epilogue_(*job.epilogue), sums_(reinterpret_cast<float*>(scratch)) {
     registers_ = reinterpret_cast<float*>(scratch + sums_size(job.shape));
     // Of an image no rows are copied.
-    at_once_ = tiles_at_once(job.shape, job.taps, job.image == nullptr ? job.depth : kHalfStep, epilogue_.operand_count);
+    at_once_ =
+        tiles_at_once(job.shape, job.taps, job.image == nullptr ? job.depth : kHalfStep, epilogue_.operand_count);
     a_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
     outputs_ = a_ + at_once_ * pointers_to_a(job.taps) * job.shape.rows;
     half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(a_) +
@@ -390,7 +391,7 @@ class TileRunner {
   int64_t begin_ = 0, first_row_ = 0;  // of the tiles that are prepared
   const float** a_;
   const float** outputs_;  // [operand_step()], and as many of each operand
-  uint16_t* half_a_;  // in bf16: [tiles][rows][half_step_]
+  uint16_t* half_a_;       // in bf16: [tiles][rows][half_step_]
   int64_t half_step_;
   float* widened_;  // in bf16: [operands][rows][pitch]
   const float* shared_[kMaxPwOperands];

@@ -29,7 +29,8 @@ TEST(ConvTransposeSingleTest, RandomShapes) {
   Rng rng(1);
   for (const KernelDescriptor* kernel : single_kernels()) {
     for (int i = 0; i < 200; ++i) {
-      Dims input = {random_int(rng, 1, 6), random_int(rng, 1, 9)}, taps = {random_int(rng, 1, 4), random_int(rng, 1, 4)};
+      Dims input = {random_int(rng, 1, 6), random_int(rng, 1, 9)},
+           taps = {random_int(rng, 1, 4), random_int(rng, 1, 4)};
       if (i % 5 == 0) input.erase(input.begin()), taps.erase(taps.begin());
       ConvShape shape = patches(input, taps, random_int(rng, 1, 50));
       shape.batch = random_int(rng, 1, 3);

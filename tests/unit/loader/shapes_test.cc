@@ -82,7 +82,8 @@ TEST(Shapes, PlacesFollowTheShapes) {
     loaded.bind("y", y);
     ASSERT_EQ(pw_context_run(loaded.context()), PW_OK) << pw_last_error();
     for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-      EXPECT_THAT(std::vector<float>(y.begin() + static_cast<ptrdiff_t>(row * 3), y.begin() + static_cast<ptrdiff_t>(row * 3 + 3)),
+      EXPECT_THAT(std::vector<float>(y.begin() + static_cast<ptrdiff_t>(row * 3),
+                                     y.begin() + static_cast<ptrdiff_t>(row * 3 + 3)),
                   ElementsAre(6, 2, 0));
     }
   }

@@ -1,8 +1,7 @@
 // Weights of a few bits each: MatMulNBits, and DequantizeLinear by blocks before a MatMul.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include "builder/passes/passes.h"
 #include "tests/support/onnx_text.h"
@@ -63,10 +62,10 @@ class MatMulNBitsTest : public ::testing::Test {
   }
   std::string zeros_input() const { return packed_zeros_.empty() && float_zeros_.empty() ? "" : ", z"; }
   ir::Graph imported() const {
-    onnx::ModelProto proto =
-        parse_text("<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g (float[n, 40] x) => "
-                   "(float[n, 3] y) " +
-                   node("x, w, s" + zeros_input()));
+    onnx::ModelProto proto = parse_text(
+        "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g (float[n, 40] x) => "
+        "(float[n, 3] y) " +
+        node("x, w, s" + zeros_input()));
     add_initializer(proto, "w", onnx::TensorProto::UINT8, {kN, kBlocks, kBlock * bits_ / 8}, weights_);
     add_initializer(proto, "s", onnx::TensorProto::FLOAT, {kN, kBlocks}, scales_);
     if (!packed_zeros_.empty()) {
@@ -160,10 +159,10 @@ TEST(BlockedDequantizeLinear, LargeWeightsStayInFourBits) {
   for (const int64_t rows : {640, 650}) {
     constexpr int64_t kColumns = 256;
     const int64_t blocks = (rows + 31) / 32;
-    onnx::ModelProto proto = parse_text(fmt::format(
-        "<ir_version: 10, opset_import: [\"\" : 21]> g (float[n, {0}] x) => (float[n, 256] y) {{ "
-        "f = DequantizeLinear<axis = 0, block_size = 32>(w, s) y = MatMul(x, f) }}",
-        rows));
+    onnx::ModelProto proto = parse_text(
+        fmt::format("<ir_version: 10, opset_import: [\"\" : 21]> g (float[n, {0}] x) => (float[n, 256] y) {{ "
+                    "f = DequantizeLinear<axis = 0, block_size = 32>(w, s) y = MatMul(x, f) }}",
+                    rows));
     std::vector<uint8_t> weights;
     for (int64_t i = 0; i < rows * kColumns / 2; ++i) weights.push_back(static_cast<uint8_t>(i * 89 + i / 251));
     std::vector<float> scales;
