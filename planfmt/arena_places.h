@@ -9,8 +9,8 @@ namespace planwright::planfmt {
 class ArenaPlaces {
  public:
   ArenaPlaces() = default;
-  // `up_to_opt`: for inputs none of which is longer than the profile's opt. The program has opt_places then; it must
-  // outlive this.
+  // `up_to_opt`: for inputs none of which is longer than the profile's opt, which have places of their own where the
+  // program says so. The program must outlive this.
   ArenaPlaces(const plan::Program& program, bool up_to_opt)
       : storages_(program.storages()), places_(up_to_opt ? program.opt_places() : nullptr) {}
 

@@ -50,6 +50,7 @@ void check_inputs(const NodeContext& node, const Form& form) {
   if (node.get_int("weight_prepacked") != 0) node.unsupported("weights packed for one device; export them anew");
   if (node.has(4)) node.unsupported("g_idx; export without reordering");
   node.require(node.in_type(1) == DType::kU8, "its weights must be uint8");
+  node.require(is_float(node.in_type(0)), "its input must be of floats");
   node.require(node.in_type(0) == node.in_type(2), "its scales have another type than its input");
   require_size(node, 1, "weights", form.n * form.column_bytes(), "bytes");
   require_size(node, 2, "scales", form.n * form.blocks(), "elements");

@@ -151,6 +151,16 @@ TEST_F(MatMulNBitsTest, InputsOfOtherSizesAreNamed) {
   EXPECT_THAT(failure_of([&] { import_proto(whole); }).message, HasSubstr("its zero points hold 5 bytes"));
 }
 
+TEST_F(MatMulNBitsTest, IntegersTimesWeightsAreRefused) {
+  make(4, ZeroPoints::kNone);
+  onnx::ModelProto proto = parse_text(
+      "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]> g (int32[n, 40] x) => (int32[n, 3] y) " +
+      node("x, w, s"));
+  add_initializer(proto, "w", onnx::TensorProto::UINT8, {kN, kBlocks, kBlock * bits_ / 8}, weights_);
+  add_initializer(proto, "s", onnx::TensorProto::INT32, {kN, kBlocks}, std::vector<int32_t>(kN * kBlocks, 1));
+  EXPECT_THAT(failure_of([&] { import_proto(proto); }).message, HasSubstr("its input must be of floats"));
+}
+
 // ---- DequantizeLinear by blocks
 
 // So many weights that no node which repeats their scales would be folded, in blocks that fill their axis and that do
