@@ -18,7 +18,7 @@ constexpr size_t kMostSwept = 4 << 20;
 size_t swept_bytes(double working_set) {
   const size_t l2 = cache_sizes().l2, most = std::min(l2 == 0 ? kUsualL2 : l2, kMostSwept);
   // In quarters, so that engines that differ a little share what was timed.
-  const double quarter = static_cast<double>(most / 4), quarters = std::ceil(working_set / quarter);
+  const double quarter = static_cast<double>(most / 4), quarters = std::floor(working_set / quarter);
   return quarters >= 4 ? most : static_cast<size_t>(quarters * quarter);
 }
 

@@ -12,7 +12,7 @@
 namespace planwright::tactics {
 
 // How much of a core's L2 a run of an engine goes through that has so many bytes of weights and of tensors alive at
-// once: all of it, or where that is more than the engine has, so many quarters.
+// once: all of it, or where that is more than the engine has, so many whole quarters; a step's own weights come on top.
 size_t swept_bytes(double working_set);
 
 class CacheState {

@@ -26,6 +26,7 @@ struct Contest {
   int layers = 1;
   std::vector<Candidate> candidates;  // best guess first, the reference kernel last
   std::vector<Candidate> tried;       // those of them that are raced, from the first on
+  double race_us = 0;                 // what the race may take (race_budget_us)
   std::vector<Refusal> refusals;
   TacticKey key;  // of the race in the timing cache
   Basis basis = Basis::kGuess;

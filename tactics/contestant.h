@@ -13,14 +13,18 @@ namespace planwright::tactics {
 
 class Contestant {
  public:
-  // Runs on `data`, which outlives it. `packed`: weights that another one of the candidate has packed; null: its own,
-  // to be packed. Throws std::bad_alloc.
+  // Runs on `data`, which outlives it. `packed`: weights that another one of the candidate has packed; null: it must
+  // pack its own. Throws std::bad_alloc.
   Contestant(const StepSpec& spec, const Candidate& candidate, const StepData& data, Executor& executor,
              const std::byte* packed = nullptr);
   Contestant(const Contestant&) = delete;
   Contestant& operator=(const Contestant&) = delete;
 
-  Status pack();
+  // In memory of its own, or in `room`, of as many bytes and 64-byte aligned, which it shares with others: then its
+  // weights lie there until another takes it. Throws std::bad_alloc.
+  Status pack(std::byte* room = nullptr);
+  // Has its weights lie in the room again.
+  void take_room();
   Status run() const { return candidate_.kernel->run(args_); }
   const std::byte* packed() const { return args_.packed; }
 
@@ -30,6 +34,8 @@ class Contestant {
   std::vector<TensorView> views_;
   KernelArgs args_;
   GuardedMemory packed_, workspace_, scratch_;
+  std::byte* room_ = nullptr;
+  std::vector<std::byte> kept_;  // what it packed there
 };
 
 }  // namespace planwright::tactics

@@ -13,7 +13,7 @@ struct Contest;
 
 struct ExplainedTactic {
   std::string name;    // the kernel, and its parameters where it has any
-  float time_us = 0;   // median; 0: it has no time
+  float time_us = 0;   // lower quartile; 0: it has no time
   float spread = 0;    // relative
   std::string remark;  // why it has no time, or a rough one only; may be empty
   bool is_chosen = false;

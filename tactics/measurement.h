@@ -20,8 +20,8 @@ enum class Outcome : uint8_t {
 
 struct Measurement {
   Outcome outcome = Outcome::kUntried;
-  float time_us = 0;  // median
-  float spread = 0;   // how far the median may be off, relative to it (one standard error)
+  float time_us = 0;  // lower quartile
+  float spread = 0;   // how far it may be off, relative to it (one standard error)
   int32_t runs = 0;
 };
 

@@ -12,17 +12,24 @@ namespace {
 // most lists have one or two contestants within 10 % of the best.
 constexpr double kSlack[] = {10.0, 2.0, 1.5, 1.25};
 constexpr double kLeastSlack = 1.1;
-// Of fewer runs the shortest counts, not the median, which one interrupted run still moves.
-constexpr int kFewestForMedian = 5;
+// Of fewer runs the shortest counts, not the quartile, which one interrupted run still moves.
+constexpr int kFewestForQuartile = 5;
 // Where runs are long, three tell more than 10 % apart, and there is no time for more.
 constexpr double kSlackOutOfTime = 1.03;
 constexpr int kFewestRuns = 3;
-static_assert(std::size(kSlack) == kFewestForMedian - 1);
+static_assert(std::size(kSlack) == kFewestForQuartile - 1);
 // Contestants that stay within the noise of each other get up to so many times the runs asked for.
-constexpr int kExtraRounds = 4;
-// The spread is noise, not a licence: a tactic 5 % slower is never taken for its low index.
-constexpr double kMostSpread = 0.05;
+constexpr int kExtraRounds = 12;
+// The spread is noise, not a licence: a tactic 3 % slower is never taken for its low index.
+constexpr double kMostSpread = 0.03;
 constexpr double kLeastSpread = 0.01;
+
+// Of sorted samples.
+double quantile(const std::vector<double>& sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(at), above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
 
 double tolerance_between(const Measurement& a, const Measurement& b) {
   return std::clamp<double>(std::max(a.spread, b.spread), kLeastSpread, kMostSpread);
@@ -68,7 +75,7 @@ class Race {
 
   double estimate(int i, int round) const {
     const size_t contestant = static_cast<size_t>(i);
-    return round < kFewestForMedian ? samples_[contestant].front() : results_[contestant].time_us;
+    return round < kFewestForQuartile ? samples_[contestant].front() : results_[contestant].time_us;
   }
 
   int best() const {
@@ -90,7 +97,7 @@ class Race {
   }
 
   double slack_of(int i, int round) const {
-    if (round < kFewestForMedian) return kSlack[round - 1];
+    if (round < kFewestForQuartile) return kSlack[round - 1];
     // Runs of microseconds scatter by tens of percent: two standard errors keep who may yet turn out the best.
     return std::max(kLeastSlack, 1 + 2.0 * results_[static_cast<size_t>(i)].spread);
   }
@@ -136,15 +143,15 @@ std::vector<Measurement> race(int contestants, const RaceRules& rules, const Run
 Measurement summarize(std::vector<double>& samples) {
   std::sort(samples.begin(), samples.end());
   const size_t count = samples.size();
-  const double median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+  const double quartile = quantile(samples, 0.25);
   Measurement result;
-  result.time_us = static_cast<float>(median);
+  result.time_us = static_cast<float>(quartile);
   result.runs = static_cast<int32_t>(count);
-  if (count >= 4 && median > 0) {
-    // The interquartile range shrugs off the odd interrupted run. A normal distribution's standard deviation is
-    // IQR / 1.349 and the standard error of its median 1.253 of the deviation over sqrt(n).
-    const double iqr = samples[count * 3 / 4] - samples[count / 4];
-    result.spread = static_cast<float>(iqr / 1.349 * 1.253 / std::sqrt(static_cast<double>(count)) / median);
+  if (count >= 4 && quartile > 0) {
+    // From its eighth to its median a normal distribution takes 1.15 deviations; the standard error of its lower
+    // quartile is 1.36 of them over sqrt(n).
+    const double width = quantile(samples, 0.5) - quantile(samples, 0.125);
+    result.spread = static_cast<float>(width / 1.15 * 1.36 / std::sqrt(static_cast<double>(count)) / quartile);
   }
   return result;
 }

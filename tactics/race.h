@@ -25,7 +25,9 @@ using RunOnce = std::function<double(int contestant)>;
 // whose first run was still to come. At least one is kTimed, of at least three runs unless the deadline came.
 std::vector<Measurement> race(int contestants, const RaceRules& rules, const RunOnce& run_once, const Clock& clock);
 
-// Median and its spread of at least one sample. Reorders `samples`.
+// The lower quartile of at least one sample, and its spread: what disturbs a run only ever adds to its time, and on a
+// machine that is slow for a while, as virtual ones are, the median still moves where a quartile does not. Reorders
+// `samples`.
 Measurement summarize(std::vector<double>& samples);
 
 }  // namespace planwright::tactics

@@ -23,7 +23,18 @@ constexpr double kRunsInRace = 4 * kRunsInTurn, kFewestRuns = 2 * kRunsInTurn;
 // Fewer candidates tell little.
 constexpr double kFewestCandidates = 4;
 
+// A network of a hundred distinct layers tunes in under a minute at the default level, operands and comparison
+// included.
+constexpr double kRaceUs[] = {0, 40e3, 100e3, 250e3, 1e6, 5e6};
+// A step that is all of a network may take so many times as long, others by their share: of many layers the luck evens
+// out, that of one which is nearly all (magika's convolution) is the network's.
+constexpr double kRaceOfAll = 12;
+
 }  // namespace
+
+double race_budget_us(int level, double share) {
+  return kRaceUs[std::clamp(level, 0, 5)] * std::max(1.0, kRaceOfAll * share);
+}
 
 TrialEstimate estimate_trial(const StepSpec& spec, int layers, size_t candidates, double race_us) {
   const double work = work_of(spec), touched = touched_by(spec), run_us = fast_run_us(spec);

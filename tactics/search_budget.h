@@ -12,6 +12,9 @@
 
 namespace planwright::tactics {
 
+// What racing a step may take at an optimisation level of 0 to 5, whose layers have such a share of a network's time.
+double race_budget_us(int level, double share);
+
 // What is known of a trial before it begins.
 struct TrialEstimate {
   double weight = 0;    // what a good choice is worth: the time that all layers of this work take in a run

@@ -23,10 +23,7 @@
 namespace planwright::tactics {
 namespace {
 
-// What racing one step may take at each optimisation level, in microseconds. A network of a hundred distinct layers
-// then tunes in under a minute at the default level, operands and comparison included.
-constexpr double kBudgetUs[] = {0, 40e3, 100e3, 250e3, 1e6, 5e6};
-// More than one timed run in five interrupted: the median no longer hides it.
+// More than one timed run in five interrupted: the quartile hardly hides it.
 constexpr double kContendedShare = 0.2;
 
 [[noreturn]] void throw_no_candidate(const StepSpec& spec, Isa isa, std::vector<Refusal> refusals) {
@@ -90,10 +87,14 @@ class Search {
   void time() {
     std::vector<Contest*> unknown;
     std::vector<TrialEstimate> estimates;
+    double all_us = 0;
+    for (const Contest& contest : contests_) all_us += fast_run_us(*contest.spec) * contest.layers;
     for (Contest& contest : contests_) {
       if (options_.optimization_level == 0 || contest.tried.empty() || contest.measurements) continue;
       unknown.push_back(&contest);
-      estimates.push_back(estimate_trial(*contest.spec, contest.layers, contest.tried.size(), race_us()));
+      const double share = all_us > 0 ? fast_run_us(*contest.spec) * contest.layers / all_us : 0;
+      contest.race_us = race_budget_us(options_.optimization_level, share);
+      estimates.push_back(estimate_trial(*contest.spec, contest.layers, contest.tried.size(), contest.race_us));
     }
     const std::vector<size_t> order = heaviest_first(estimates);
     std::vector<TrialEstimate> in_order;
@@ -162,8 +163,6 @@ class Search {
     }
   }
 
-  double race_us() const { return kBudgetUs[std::clamp(options_.optimization_level, 0, 5)]; }
-
   // The reference kernel is many times slower than any other, so it is never raced: not even alone.
   const KernelDescriptor* last_resort(const StepSpec& spec) const {
     return spec.custom != nullptr ? nullptr : &reference_kernel(spec.op);
@@ -196,7 +195,7 @@ class Search {
     const StepSpec& spec = *contest.spec;
     const TrialRules rules{.threads = options_.threads,
                            .contexts = options_.contexts,
-                           .race = {std::max(options_.avg_timing, 1), race_us(), deadline_us},
+                           .race = {std::max(options_.avg_timing, 1), contest.race_us, deadline_us},
                            .use_reference = spec.custom == nullptr,
                            .swept_bytes = swept_bytes_};
     TrialWatch watch;

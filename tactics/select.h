@@ -56,7 +56,7 @@ std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const 
 
 struct Choice {
   Candidate candidate;
-  float time_us = 0;  // median; 0: not timed
+  float time_us = 0;  // lower quartile; 0: not timed
   float spread = 0;   // relative
   int timed = 0;      // candidates timed now
   bool from_cache = false;

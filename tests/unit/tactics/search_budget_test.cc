@@ -29,6 +29,15 @@ class Deal {
   SearchBudget budget_;
 };
 
+TEST(RaceBudget, IsLongerOnlyForAStepThatIsMuchOfTheNetwork) {
+  EXPECT_EQ(race_budget_us(0, 1), 0);
+  EXPECT_GT(race_budget_us(3, 0.01), 0);
+  EXPECT_EQ(race_budget_us(3, 0.01), race_budget_us(3, 0.05));
+  EXPECT_GT(race_budget_us(3, 0.5), 2 * race_budget_us(3, 0.05));
+  EXPECT_DOUBLE_EQ(race_budget_us(3, 1), 2 * race_budget_us(3, 0.5));
+  EXPECT_GT(race_budget_us(5, 0), race_budget_us(4, 0));
+}
+
 TEST(SearchBudget, WithoutALimitNobodyIsHurried) {
   Deal deal(HUGE_VAL, {{1, 10, 100}, {1, 10, 100}});
   deal.now = 1e15;
