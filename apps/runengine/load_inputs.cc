@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "apps/common/npy.h"
 #include "apps/common/shape_spec.h"
+#include "calibrator/arrays/npy.h"
 #include "schemas/types/error.h"
 
 namespace planwright::apps {
@@ -38,21 +38,21 @@ void read_raw(const std::string& path, const std::string& name, ir::Tensor& tens
 
 // The arrays of .npy files by input, whose types must be the inputs'.
 Tensors read_arrays(const pw::Engine& engine, const std::vector<std::pair<std::string, std::string>>& files) {
-  Tensors arrays;
+  Tensors tensors;
   for (const auto& [name, path] : files) {
     if (!is_npy(path)) continue;
-    ir::Tensor& array = arrays[name] = read_npy(path);
+    ir::Tensor& array = tensors[name] = arrays::read_npy(path);
     for (const pw_binding& binding : engine.bindings()) {
       const auto wanted = static_cast<DType>(binding.dtype);
       if (!binding.is_input || name != binding.name) continue;
-      if (holds_bits_of(array.dtype, wanted)) array.dtype = wanted;
+      if (arrays::holds_bits_of(array.dtype, wanted)) array.dtype = wanted;
       if (array.dtype == wanted) continue;
       throw Error(StatusCode::kInvalid,
                   fmt::format("{} holds {}; input '{}' is {}", path, planwright::name_of(array.dtype), name,
                               planwright::name_of(wanted)));
     }
   }
-  return arrays;
+  return tensors;
 }
 
 }  // namespace

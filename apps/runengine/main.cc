@@ -7,13 +7,13 @@
 #include "apps/common/files.h"
 #include "apps/common/inference.h"
 #include "apps/common/log.h"
-#include "apps/common/npy.h"
 #include "apps/common/plugins.h"
 #include "apps/common/report.h"
 #include "apps/runengine/exports.h"
 #include "apps/runengine/load_inputs.h"
 #include "apps/runengine/options.h"
 #include "apps/runengine/test_data.h"
+#include "calibrator/arrays/npz.h"
 
 namespace planwright::apps {
 namespace {
@@ -24,7 +24,7 @@ void save_outputs(const pw::Engine& engine, const RunOptions& options, Tensors& 
   bound.run();
   const Tensors& outputs = bound.outputs();
   if (!options.save_outputs.empty()) {
-    write_npz(options.save_outputs, {outputs.begin(), outputs.end()});
+    write_file(options.save_outputs, arrays::format_npz({outputs.begin(), outputs.end()}));
   }
   if (!options.export_output.empty()) export_output(outputs, options.export_output);
   if (options.dump_output && !options.quiet) print_output(outputs);

@@ -46,4 +46,14 @@ builder=builder/build.cc
 allowed $builder tactics/select.h
 refused $builder loader/engine.h
 refused $builder apps/common/reporter.h
+refused $builder calibrator/samples.h
+arrays=calibrator/arrays/npy.cc
+allowed $arrays builder/ir/interpret.h
+refused $arrays calibrator/samples.h
+refused $arrays planfmt/atomic_file.h
+calibrator=calibrator/samples.cc
+allowed $calibrator builder/ir/graph.h
+allowed $calibrator planfmt/atomic_file.h
+refused $calibrator builder/build.h
+refused $calibrator apps/common/files.h
 finish

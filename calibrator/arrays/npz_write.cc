@@ -1,20 +1,18 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "apps/common/files.h"
-#include "apps/common/npy.h"
+#include "calibrator/arrays/npz.h"
+#include "calibrator/arrays/zip_format.h"
 #include "schemas/types/error.h"
 
-namespace planwright::apps {
+namespace planwright::arrays {
 namespace {
 
-// Little-endian fields of the ZIP format (APPNOTE 6.3, sections 4.3.7, 4.3.12, 4.3.16).
 void put(std::string& text, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
 }
 
-constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEndOfDirectory = 0x06054b50;
-constexpr int kVersion = 20, kNoCompression = 0;
+constexpr int kVersion = 20;
 constexpr int kFirstDay = 0x21;  // 1980-01-01, so that equal arrays give equal files
 
 // The fields that a file's local header and its directory entry share.
@@ -22,7 +20,7 @@ std::string entry_fields(const std::string& name, const std::string& content) {
   std::string text;
   put(text, kVersion, 2);
   put(text, 0x800, 2);  // names are UTF-8
-  put(text, kNoCompression, 2);
+  put(text, zip::kStored, 2);
   put(text, 0, 2);
   put(text, kFirstDay, 2);
   put(text, crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()), 4);
@@ -35,17 +33,17 @@ std::string entry_fields(const std::string& name, const std::string& content) {
 
 }  // namespace
 
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, ir::Tensor>>& arrays) {
+std::string format_npz(const std::vector<std::pair<std::string, ir::Tensor>>& arrays) {
   std::string archive, directory;
   for (const auto& [array, tensor] : arrays) {
     const std::string name = array + ".npy", content = format_npy(tensor), fields = entry_fields(name, content);
     const size_t offset = archive.size();
     if (offset + content.size() > UINT32_MAX - (1 << 20)) {
-      throw Error(StatusCode::kUnsupported, fmt::format("{}: an .npz archive holds at most 4 GiB", path));
+      throw Error(StatusCode::kUnsupported, fmt::format("array '{}': an .npz archive holds at most 4 GiB", array));
     }
-    put(archive, kLocalHeader, 4);
+    put(archive, zip::kLocalHeader, 4);
     archive += fields + name + content;
-    put(directory, kCentralHeader, 4);
+    put(directory, zip::kCentralHeader, 4);
     put(directory, kVersion, 2);
     directory += fields;
     put(directory, 0, 10);  // comment, disk, attributes
@@ -54,15 +52,14 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
   }
   const size_t start = archive.size();
   archive += directory;
-  put(archive, kEndOfDirectory, 4);
+  put(archive, zip::kEndOfDirectory, 4);
   put(archive, 0, 4);
   put(archive, arrays.size(), 2);
   put(archive, arrays.size(), 2);
   put(archive, directory.size(), 4);
   put(archive, start, 4);
   put(archive, 0, 2);
-
-  write_file(path, archive);
+  return archive;
 }
 
-}  // namespace planwright::apps
+}  // namespace planwright::arrays

@@ -1,4 +1,4 @@
-#include "apps/common/npy.h"
+#include "calibrator/arrays/npy.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "schemas/types/error.h"
 
-namespace planwright::apps {
+namespace planwright::arrays {
 namespace {
 
 class Npy : public testing::Test {
@@ -103,18 +103,67 @@ TEST_F(Npy, MissingFileIsIo) {
   }
 }
 
-TEST_F(Npy, AnArchiveHoldsEveryArrayAndNothingElse) {
-  const ir::Tensor a = make(DType::kF32, {4}), b = make(DType::kI64, {2, 2});
-  write_npz(path_, {{"a", a}, {"b", b}});
-  std::ostringstream text;
-  text << std::ifstream(path_, std::ios::binary).rdbuf();
-  const std::string archive = text.str();
-  for (const auto& [name, tensor] : {std::pair("a.npy", a), std::pair("b.npy", b)}) {
-    EXPECT_NE(archive.find(std::string(name) + format_npy(tensor)), std::string::npos);
+// Headers are not trusted: each part of one may be anything.
+TEST_F(Npy, HeadersThatNoNumPyWritesAreRefused) {
+  const std::string whole = format_npy(make(DType::kU8, {2, 3}));
+  const auto expect_refused = [&](const std::string& part, const std::string& with, const std::string& words) {
+    std::string text = whole;
+    text.replace(text.find(part), part.size(), with);
+    text[8] = static_cast<char>(text[8] + static_cast<int>(with.size()) - static_cast<int>(part.size()));
+    write(text);
+    try {
+      read_npy(path_);
+      ADD_FAILURE() << with << " was taken";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  expect_refused("(2, 3)", "(-2, -3)", "no shape");
+  expect_refused("(2, 3)", "(2; 3)", "no shape");
+  expect_refused("(2, 3)", "(2, 99999999999999999999)", "no shape");
+  expect_refused("(2, 3)", "(4611686018427387904, 3, 8)", "overflows");
+  expect_refused("(2, 3)", "(2, 3", "no shape");
+  expect_refused("(2, 3)", "(2, 4)", "its size");
+  expect_refused("'|u1'", "[('a', '|u1')]", "no type");
+  expect_refused("'|u1'", "'>f4'", "'>f4' are not supported");
+  expect_refused("'|u1'", "'|u1", "not supported");
+}
+
+TEST_F(Npy, AHeaderAsLongAsTheFileIsRefused) {
+  std::string text("\x93NUMPY\x02\x00", 8);
+  const uint32_t length = 3 << 20;
+  text.append(reinterpret_cast<const char*>(&length), sizeof length);
+  write(text + std::string(length, ' '));
+  EXPECT_THROW(read_npy(path_), Error);
+}
+
+TEST_F(Npy, RowsComeInPieces) {
+  const ir::Tensor tensor = make(DType::kU16, {6, 2});
+  std::string text = format_npy(tensor), turned = text;
+  turned.replace(turned.find("False"), 5, "True ");
+  for (const std::string& file : {text, turned}) {
+    write(file);
+    const ir::Tensor whole = read_npy(path_);
+    ArrayReader reader(open_file(path_), path_);
+    ir::Bytes rows;
+    for (const int64_t count : {1, 2, 3}) {
+      const ir::Tensor part = reader.read_rows(count);
+      EXPECT_EQ(part.dims, (std::vector<int64_t>{count, 2}));
+      rows.insert(rows.end(), part.data.begin(), part.data.end());
+    }
+    EXPECT_EQ(rows, whole.data);
   }
-  EXPECT_EQ(archive.substr(archive.size() - 22, 4), std::string("PK\x05\x06"));
-  EXPECT_FALSE(std::filesystem::exists(path_ + ".part"));
+}
+
+TEST_F(Npy, AFolderIsNoFile) {
+  try {
+    read_npy(std::filesystem::temp_directory_path());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kIo);
+    EXPECT_NE(std::string(error.what()).find("a folder"), std::string::npos);
+  }
 }
 
 }  // namespace
-}  // namespace planwright::apps
+}  // namespace planwright::arrays
