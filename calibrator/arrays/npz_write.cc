@@ -9,7 +9,7 @@ namespace planwright::arrays {
 namespace {
 
 void put(std::string& text, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+  for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value & 255);
 }
 
 constexpr int kVersion = 20;

@@ -25,7 +25,7 @@ ir::Tensor make(DType dtype, std::vector<int64_t> dims, int step = 37) {
 }
 
 void put(std::string& text, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+  for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value & 255);
 }
 
 std::string deflated(const std::string& plain) {
