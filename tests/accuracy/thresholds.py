@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Calibrators' thresholds against their definitions written down once more in NumPy: thresholds.py BUILD.
 
-Runs BUILD/bin/thresholds on distributions of many kinds, as numpy.savez and numpy.savez_compressed write them. A
-threshold must lose as little as the best one by the definition, ties aside, and lie where the definition puts it.
+Runs BUILD/bin/thresholds on distributions of many kinds, in one archive, in a compressed one, and shuffled and in
+pieces in a folder, which must all come to the same. A threshold must lose as little as the best one by the definition,
+ties aside, and lie where the definition puts it.
 """
 import pathlib
 import subprocess
@@ -25,8 +26,8 @@ def histogram_of(x):
 
 
 def divergence(counts, cut):
-    """KL(P || Q): P the first bins with what lies beyond in the last; Q those bins in 128 levels, spread back over the bins
-    that P does not have empty."""
+    """KL(P || Q): P the first bins with what lies beyond in the last; Q those bins in 128 levels, spread back over the
+    bins that P does not have empty."""
     p = counts[:cut].copy()
     p[-1] += counts[cut:].sum()
     level = np.arange(cut) * LEVELS // cut
@@ -80,7 +81,8 @@ def distributions():
     yield "constant", np.full(100, 0.3)
     for seed in range(12):
         shape = rng.uniform(0.3, 4)
-        yield f"gamma_{seed}", rng.gamma(shape, rng.uniform(0.1, 5), int(rng.integers(100, 30000))) * rng.choice([-1, 1])
+        values = rng.gamma(shape, rng.uniform(0.1, 5), int(rng.integers(100, 30000)))
+        yield f"gamma_{seed}", values * rng.choice([-1, 1])
 
 
 # ---- Checks
@@ -129,26 +131,33 @@ def check(name, x, fields):
     return all(passed)
 
 
+def save_pieces(folder, arrays, pieces=5):
+    """The same values in other samples: several files, in each some of every array, in another order."""
+    rng = np.random.default_rng(1)
+    folder.mkdir()
+    shuffled = {name: np.array_split(rng.permutation(x), pieces) for name, x in arrays.items()}
+    for index in range(pieces):
+        np.savez(folder / f"piece_{index}.npz", **{name: parts[index][None] for name, parts in shuffled.items()})
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     arrays = {name: x.astype(np.float32) for name, x in distributions()}
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for save in (np.savez, np.savez_compressed):
-            file = pathlib.Path(folder) / f"{save.__name__}.npz"
-            save(file, **arrays)
-            output = subprocess.run([build / "bin/thresholds", file], check=True, capture_output=True, text=True).stdout
-            lines = dict(line.split(" ", 1) for line in output.splitlines())
-            if save is np.savez:
-                first = lines
-                for name, x in arrays.items():
-                    good = name in lines and check(name, x, lines[name].split())
-                    passed, failed = passed + good, failed + (not good)
-            elif lines != first:
-                print("compressed arrays have other thresholds")
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0 or passed == 0
+    samples = {name: x[None] for name, x in arrays.items()}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        np.savez(folder / "plain.npz", **samples)
+        np.savez_compressed(folder / "compressed.npz", **samples)
+        save_pieces(folder / "pieces", arrays)
+        outputs = [subprocess.run([build / "bin/thresholds", folder / path, *arrays], check=True, capture_output=True,
+                                  text=True).stdout for path in ("plain.npz", "compressed.npz", "pieces")]
+    lines = dict(line.split(" ", 1) for line in outputs[0].splitlines())
+    failed = [name for name, x in arrays.items() if not (name in lines and check(name, x, lines[name].split()))]
+    if outputs[1:] != outputs[:-1]:
+        print("the form of the samples changes what comes of them")
+        failed.append("forms")
+    print(f"{len(arrays) + 1 - len(failed)} passed, {len(failed)} failed")
+    return len(failed) > 0
 
 
 if __name__ == "__main__":

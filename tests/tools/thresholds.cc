@@ -8,30 +8,30 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <vector>
 
-#include "calibrator/arrays/npz.h"
 #include "calibrator/quantization.h"
-#include "schemas/types/error.h"
+#include "calibrator/samples.h"
+#include "calibrator/thresholds.h"
 
 namespace planwright::calibrator {
 namespace {
 
-void print_thresholds(const std::string& path) {
-  const arrays::NpzArchive archive(path);
-  for (const std::string& name : archive.names()) {
-    const ir::Tensor tensor = archive.open(name).read_all();
-    if (tensor.dtype != DType::kF32) throw Error(StatusCode::kInvalid, fmt::format("{} is not of fp32", name));
-    const std::span<const float> values(reinterpret_cast<const float*>(tensor.data.data()),
-                                        tensor.data.size() / sizeof(float));
-    Range range;
-    range.add(values);
-    Histogram histogram(range.limit());
-    histogram.add(values, name);
-    fmt::print("{} {:a} {:a}", name, range.low, range.high);
-    for (const Calibrator calibrator : kCalibrators) fmt::print(" {:a}", threshold_of(calibrator, histogram));
-    const Quantization unsigned_levels = quantize_asymmetric(range, range.limit());
-    fmt::print(" {:a} {} {:a}\n", unsigned_levels.scale, unsigned_levels.zero, quantize_symmetric(range.limit()).scale);
-  }
+std::span<const float> values_of(const ir::Tensor& tensor) {
+  return {reinterpret_cast<const float*>(tensor.data.data()), tensor.data.size() / sizeof(float)};
+}
+
+void print_thresholds(const std::string& path, const std::string& name) {
+  SampleSource source(path, {{name, DType::kF32, {kAnyLength}}});
+  Range range;
+  for (Sample sample; source.next(&sample);) range.add(values_of(sample.at(name)));
+  source.rewind();
+  Histogram histogram(range.limit());
+  for (Sample sample; source.next(&sample);) histogram.add(values_of(sample.at(name)), name);
+  fmt::print("{} {:a} {:a}", name, range.low, range.high);
+  for (const Calibrator calibrator : kCalibrators) fmt::print(" {:a}", threshold_of(calibrator, histogram));
+  const Quantization unsigned_levels = quantize_asymmetric(range, range.limit());
+  fmt::print(" {:a} {} {:a}\n", unsigned_levels.scale, unsigned_levels.zero, quantize_symmetric(range.limit()).scale);
 }
 
 }  // namespace
@@ -39,11 +39,11 @@ void print_thresholds(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 2) {
-      fmt::print(stderr, "usage: thresholds FILE.npz\n");
+    if (argc < 3) {
+      fmt::print(stderr, "usage: thresholds PATH NAME ...\n");
       return 2;
     }
-    planwright::calibrator::print_thresholds(argv[1]);
+    for (int i = 2; i < argc; ++i) planwright::calibrator::print_thresholds(argv[1], argv[i]);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Renders lines of text, one a file, as inputs of PP-OCR's recognition: one set to calibrate with and one, of other texts,
-to evaluate on.
+"""Renders samples for PP-OCR's three models: one set of each to calibrate with and one, of other texts, to evaluate on.
 
-    render_lines.py [--lines N] [--seed S] FOLDER
+    render_samples.py [--lines N] [--pages N] [--seed S] FOLDER
 
-Writes FOLDER/calibration/line_K.npz and FOLDER/evaluation/line_K.npz, N of each, which --calibData and --evalData take:
-"x" (float32, 1 x 3 x 48 x width, as the model wants it) and "truth" (the text). A third of the lines each are digits,
-Latin and Chinese, in many fonts and sizes, dark on light and light on dark, seen at a slant, blurred and with noise. The
-same seed gives the same lines. Does nothing when the folder holds them already.
+Writes FOLDER/MODEL/calibration and FOLDER/MODEL/evaluation, which --calibData and --evalData take, with arrays of
+float32 as the model wants them:
+
+    ppocrv4_rec/SET/line_K.npz     "x" (1 x 3 x 48 x width), "truth" (the text); a file for each of N lines
+    ppocr_cls/SET/lines.npz        "x" (N x 3 x 48 x 192), "label" (1: upside down)
+    ppocrv4_det/SET/page_K.npz     "x" (1 x 3 x 640 x 640)
+
+A third of the lines each are digits, Latin and Chinese, in many fonts and sizes, dark on light and light on dark, seen
+at a slant, blurred and with noise. The same seed gives the same samples. Does nothing when the folder holds them.
 """
 import argparse
 import json
@@ -16,7 +20,7 @@ import pathlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from render_text import CHINESE, CHINESE_FONT, WORDS
+from render_text import CHINESE, CHINESE_FONT, WORDS, draw_page
 
 FONT_FOLDER = pathlib.Path("/usr/share/fonts/truetype")
 FONTS = [str(FONT_FOLDER / name) for name in (
@@ -30,7 +34,9 @@ MORE_WORDS = ("the and for with from not are was this that have which one time w
 MORE_CHINESE = ("中国 学生 老师 朋友 时间 工作 生活 问题 世界 国家 城市 学校 公司 银行 医院 车站 机场 地铁 酒店 超市 "
                 "早上 晚上 明天 昨天 星期 春天 夏天 冬天 下雨 大风 苹果 牛奶 面包 米饭 茶叶 咖啡 电话 手机 电脑 网络 "
                 "出口 入口 禁止停车 小心地滑 请勿吸烟 营业时间 欢迎光临 谢谢惠顾 合计金额 身份证号 联系方式 收件地址").split()
-HEIGHT, WIDTHS = 48, (32, 960)  # what the model reads
+SETS = "calibration", "evaluation"
+HEIGHT, WIDTHS, DIRECTION_WIDTH = 48, (32, 960), 192  # what the models of lines read
+PAGE_MEAN, PAGE_DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 # ---- Texts
@@ -79,8 +85,8 @@ def make_texts(rng, count):
 # ---- Pictures
 
 def perspective(corners, width, height):
-    """The coefficients by which PIL fetches, for each place of a width x height picture, a place inside the corners (from
-    the upper left one, clockwise)."""
+    """The coefficients by which PIL fetches, for each place of a width x height picture, a place inside the corners
+    (from the upper left one, clockwise)."""
     rows, wanted = [], []
     for (x, y), (u, v) in zip(((0, 0), (width, 0), (width, height), (0, height)), corners):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
@@ -117,32 +123,55 @@ def draw_line(rng, text, path):
     return np.clip(noisy, 0, 255).astype(np.uint8)
 
 
-def as_input(pixels):
-    """At the model's height, 1 x 3 x 48 x width floats from -1 to 1."""
-    width = int(np.clip(round(pixels.shape[1] * HEIGHT / pixels.shape[0]), *WIDTHS))
-    scaled = np.asarray(Image.fromarray(pixels).resize((width, HEIGHT), Image.BILINEAR), np.float32)
-    return ((scaled / 255 - 0.5) / 0.5).transpose(2, 0, 1)[None]
+# ---- Samples
+
+def normalise(pixels, mean, deviation):
+    scaled = (pixels.astype(np.float32) / 255 - np.float32(mean)) / np.float32(deviation)
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1)[None])
+
+
+def line_of(pixels, least, most):
+    """At the models' height, floats from -1 to 1."""
+    width = int(np.clip(round(pixels.shape[1] * HEIGHT / pixels.shape[0]), least, most))
+    return normalise(np.asarray(Image.fromarray(pixels).resize((width, HEIGHT), Image.BILINEAR)), 0.5, 0.5)
+
+
+def write_lines(rng, folder, part, texts):
+    """Those of recognition, and of the same lines, half of them turned, those of direction."""
+    directions = np.zeros((len(texts), 3, HEIGHT, DIRECTION_WIDTH), np.float32)
+    labels = rng.integers(0, 2, len(texts))
+    for index, (text, font) in enumerate(texts):
+        pixels = draw_line(rng, text, font)
+        np.savez(folder / "ppocrv4_rec" / part / f"line_{index:04}.npz", x=line_of(pixels, *WIDTHS), truth=text)
+        line = line_of(pixels[::-1, ::-1] if labels[index] else pixels, 1, DIRECTION_WIDTH)
+        directions[index, ..., :line.shape[3]] = line[0]
+    np.savez(folder / "ppocr_cls" / part / "lines.npz", x=directions, label=labels)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=300, help="in each set")
+    parser.add_argument("--pages", type=int, default=4, help="in each set")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
-    made_with = {"lines": arguments.lines, "seed": arguments.seed}
+    made_with = {"lines": arguments.lines, "pages": arguments.pages, "seed": arguments.seed}
     note = arguments.folder / "made_with.json"
     if note.exists() and json.loads(note.read_text()) == made_with:
         return
+    note.unlink(missing_ok=True)  # until all is there
     rng = np.random.default_rng(arguments.seed)
     texts = make_texts(rng, 2 * arguments.lines)
-    for name, part in (("calibration", texts[:arguments.lines]), ("evaluation", texts[arguments.lines:])):
-        folder = arguments.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale in folder.glob("line_*.npz"):
-            stale.unlink()
-        for index, (text, font) in enumerate(part):
-            np.savez(folder / f"line_{index:04}.npz", x=as_input(draw_line(rng, text, font)), truth=text)
+    for number, part in enumerate(SETS):
+        for model in ("ppocrv4_rec", "ppocr_cls", "ppocrv4_det"):
+            folder = arguments.folder / model / part
+            folder.mkdir(parents=True, exist_ok=True)
+            for stale in folder.glob("*.npz"):
+                stale.unlink()
+        write_lines(rng, arguments.folder, part, texts[number * arguments.lines:(number + 1) * arguments.lines])
+        for index in range(arguments.pages):
+            page = normalise(draw_page(rng)[0], PAGE_MEAN, PAGE_DEVIATION)
+            np.savez(arguments.folder / "ppocrv4_det" / part / f"page_{index:04}.npz", x=page)
     note.write_text(json.dumps(made_with))
 
 
