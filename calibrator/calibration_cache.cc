@@ -16,6 +16,13 @@ namespace {
 // A tensor takes 16 KB, a model of 1,000 of them 16 MB; what is larger is no calibration cache.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
+// About what a tensor takes in the file.
+uint64_t size_of(const TensorCalibration& tensor) {
+  uint64_t bytes = 128 + tensor.name.size() + (tensor.histogram ? kBins * sizeof(uint64_t) : 0);
+  for (const auto& [calibrator, magnitude] : tensor.thresholds) bytes += 48 + calibrator.size();
+  return bytes;
+}
+
 // Why nobody may replace a file that begins so.
 std::string refusal_of(const std::vector<std::byte>& bytes) {
   if (is_tensorrt_cache({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
@@ -71,6 +78,13 @@ void CalibrationCache::save() {
   if (path_.empty() || added_.empty()) return;
   Calibrations all = read_file();
   for (const auto& [key, tensor] : added_) all[key] = tensor;
+  uint64_t size = 0;
+  for (const auto& [key, tensor] : all) size += size_of(tensor);
+  if (size > kMostBytes) {
+    throw Error(StatusCode::kResource, fmt::format("calibration cache {}: {} tensors are more than one file may hold; "
+                                                   "begin a new one",
+                                                   path_, all.size()));
+  }
   const std::vector<std::byte> bytes = calibration_bytes(all);
   planfmt::AtomicFile file;
   throw_if_error(file.create(path_), "calibration cache: ");

@@ -30,7 +30,8 @@ class CalibrationCache {
   void put(uint64_t key, TensorCalibration tensor);
 
   // Adds what put() was given to what the file now holds, atomically; of two builders who save at the same moment the
-  // later one's stays. Does nothing without a path or anything new. Throws Error: kIo, kInvalid.
+  // later one's stays. Does nothing without a path or anything new. Throws Error: kIo; kInvalid, where the file became
+  // something else; kResource past a GiB.
   void save();
 
  private:
