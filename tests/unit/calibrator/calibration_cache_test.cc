@@ -14,6 +14,7 @@
 #include <limits>
 #include <random>
 
+#include "schemas/calibration_generated.h"
 #include "schemas/types/error.h"
 #include "tests/support/temporary_folder.h"
 
@@ -112,7 +113,7 @@ TEST(CalibrationFile, HostileBytesAreRefusedOrHarmless) {
         const size_t at = rng() % 2 == 0 ? kHeader + rng() % reach : damaged.size() - 1 - rng() % reach;
         damaged[at] = rng() % 2 == 0 ? damaged[at] ^ std::byte(1 << rng() % 8) : std::byte(rng());
       }
-      if (rng() % 8 == 0) damaged.resize(damaged.size() - rng() % reach);
+      if (rng() % 8 == 0) damaged.erase(damaged.end() - static_cast<ptrdiff_t>(rng() % reach), damaged.end());
       Calibrations read;
       if (!parse_calibrations(reseal(damaged), &read).ok()) continue;
       for (const auto& [key, tensor] : read) {
@@ -152,6 +153,26 @@ TEST(CalibrationFile, WhatNoCalibrationGivesIsRefused) {
   tensor = {"x", {0, 1, 0, 0}, Histogram(1, std::vector<uint64_t>(kBins, uint64_t{1} << 60)), {}};
   tensor.range.count = 5;
   EXPECT_THAT(reason(tensor), HasSubstr("more values than there can be"));
+}
+
+// Else a file of a few megabytes would take gigabytes of memory.
+TEST(CalibrationFile, AHistogramThatManyTensorsShareIsRefused) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString("x");
+  const auto histogram = builder.CreateVector(std::vector<uint64_t>(kBins, 1));
+  std::vector<flatbuffers::Offset<calibration::Tensor>> tensors;
+  for (uint64_t key = 0; key < 100; ++key) {
+    const auto thresholds = builder.CreateVector(std::vector<flatbuffers::Offset<calibration::Threshold>>());
+    tensors.push_back(calibration::CreateTensor(builder, key, name, 0, 1, kBins, 0, histogram, thresholds));
+  }
+  builder.Finish(calibration::CreateCache(builder, 1, builder.CreateVector(tensors)));
+  std::vector<std::byte> bytes = calibration_bytes({});
+  bytes.resize(kHeader);
+  const auto* body = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  bytes.insert(bytes.end(), body, body + builder.GetSize());
+  Calibrations read;
+  EXPECT_EQ(parse_calibrations(reseal(bytes), &read).code(), StatusCode::kCorrupt);
+  EXPECT_THAT(last_error(), HasSubstr("stands for several"));
 }
 
 class CalibrationCacheTest : public testing::Test {
