@@ -144,7 +144,7 @@ class CandidateList {
 }  // namespace
 
 std::string tactic_source(const std::string& kernel) {
-  const size_t type = std::min(kernel.find("_f32"), kernel.find("_bf16"));
+  const size_t type = std::min({kernel.find("_f32"), kernel.find("_bf16"), kernel.find("_s8")});
   return kernel.substr(0, type == std::string::npos ? kernel.find('_') : type);
 }
 

@@ -9,7 +9,7 @@ namespace {
 int32_t own_inputs(OpKind kind, size_t inputs) {
   if (kind == OpKind::kPointwise) return 0;
   const auto count = static_cast<int32_t>(inputs);
-  return takes_epilogue(kind) ? std::min(count, arity_of(kind).max_inputs) : count;
+  return takes_epilogue(kind) ? std::min(count, arity_of(kind).min_inputs) : count;
 }
 
 }  // namespace

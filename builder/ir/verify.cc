@@ -246,6 +246,15 @@ Complaint windows_match(const Context& context, const Node& node) {
              : fmt::format("{} must have {} channels", text_of(context.graph, node.outputs[0]), to_string(channels));
 }
 
+Complaint zero_point_matches(const Context& context, const Node& node) {
+  if (node.core_inputs < 3 || node.inputs[2] == kNone) return "";
+  const Value &x = context.graph.value(node.inputs[0]), &zero = context.graph.value(node.inputs[2]);
+  const bool is_byte = x.dtype == DType::kI8 || x.dtype == DType::kU8;
+  return is_byte && zero.dtype == x.dtype && context.equal(product(zero.dims), Dim(1))
+             ? ""
+             : fmt::format("{} is no zero point of %{}", text_of(context.graph, zero.id), x.name);
+}
+
 Complaint reshape_keeps_elements(const Context& context, const Node& node) {
   const Dim in = product(context.graph.value(node.inputs[0]).dims);
   const Dim out = product(context.graph.value(node.outputs[0]).dims);
@@ -325,6 +334,7 @@ const std::vector<NodeRule>& node_rules() {
       {"types", {}, types_match},
       {"shapes", {}, dims_match},
       {"broadcast to output", {}, operands_broadcast},
+      {"zero point", {OpKind::kMatMul, OpKind::kConv}, zero_point_matches},
       {"window shape", {OpKind::kConv, OpKind::kConvTranspose, OpKind::kPool}, windows_match},
       {"element count", {OpKind::kReshape}, reshape_keeps_elements},
       {"expand", {OpKind::kExpand}, expand_broadcasts},

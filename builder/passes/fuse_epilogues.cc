@@ -1,7 +1,9 @@
 // Pointwise into the contraction before it: it runs on each tile of the result while that is in registers or L1.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "builder/passes/byte_programs.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
 
@@ -22,20 +24,35 @@ bool is_float_program(const ir::Graph& graph, const ir::Node& node) {
 
 // The contraction to join `pointwise` to: one whose result only it reads, over the same elements. Of two (a shortcut
 // with a convolution of its own) the later one in the order, so that the other's result is there when it runs.
-ir::Node* contraction_before(ir::Graph& graph, const ir::Node& pointwise) {
+template <typename Joins>
+ir::Node* contraction_before(ir::Graph& graph, const ir::Node& pointwise, const Joins& joins) {
   ir::Node* latest = nullptr;
   const auto position = [&](const ir::Node& node) {
     return std::find(graph.order().begin(), graph.order().end(), node.id) - graph.order().begin();
   };
   for (ValueId id : pointwise.inputs) {
     ir::Node* node = producer_of(graph, id);
-    if (node == nullptr || !takes_epilogue(node->kind) || graph.value(id).dtype != DType::kF32 ||
-        only_user(graph, id) == nullptr || !same_shape(graph.value(id).dims, graph.value(pointwise.outputs[0]).dims)) {
+    if (node == nullptr || !takes_epilogue(node->kind) || only_user(graph, id) == nullptr ||
+        !same_shape(graph.value(id).dims, graph.value(pointwise.outputs[0]).dims) || !joins(*node, graph.value(id))) {
       continue;
     }
     if (latest == nullptr || position(*latest) < position(*node)) latest = node;
   }
   return latest;
+}
+
+// Makes both nodes one that runs the program.
+bool fuse(ir::Graph& graph, const ir::Node& contraction, ir::Node& pointwise, const SsaProgram& joined,
+          const std::vector<ValueId>& operands) {
+  ir::Node fused = contraction;
+  if (!set_program(fused, joined, operands)) return false;
+  take_names(fused, pointwise);
+  // The joint node stands where the pointwise one stood: there all its operands are computed.
+  fused.id = pointwise.id;
+  fused.outputs = pointwise.outputs;
+  graph.erase_node(contraction.id);
+  pointwise = std::move(fused);
+  return true;
 }
 
 bool join(ir::Graph& graph, const ir::Node& contraction, ir::Node& pointwise) {
@@ -58,15 +75,11 @@ bool join(ir::Graph& graph, const ir::Node& contraction, ir::Node& pointwise) {
   for (ValueId id : pointwise.inputs) loads.push_back(id == result ? value : load(id));
   joined.store(inline_program(joined, SsaProgram(pointwise.program), loads, -1)[0]);
 
-  ir::Node fused = contraction;
-  if (!set_program(fused, joined, operands)) return false;
-  take_names(fused, pointwise);
-  // The joint node stands where the pointwise one stood: there all its operands are computed.
-  fused.id = pointwise.id;
-  fused.outputs = pointwise.outputs;
-  graph.erase_node(contraction.id);
-  pointwise = std::move(fused);
-  return true;
+  return fuse(graph, contraction, pointwise, joined, operands);
+}
+bool join_bytes(ir::Graph& graph, const ir::Node& contraction, ir::Node& pointwise) {
+  const std::optional<ByteProgram> joined = joined_byte_program(graph, contraction, pointwise);
+  return joined && fuse(graph, contraction, pointwise, joined->program, joined->operands);
 }
 
 }  // namespace
@@ -77,9 +90,14 @@ bool fuse_epilogues(ir::Graph& graph) {
   for (ir::NodeId id : order) {
     if (!graph.has_node(id)) continue;
     ir::Node& node = graph.node(id);
-    if (node.kind != OpKind::kPointwise || node.outputs.size() != 1 || !is_float_program(graph, node)) continue;
-    const ir::Node* contraction = contraction_before(graph, node);
-    if (contraction != nullptr) changed |= join(graph, *contraction, node);
+    if (node.kind != OpKind::kPointwise || node.outputs.size() != 1) continue;
+    const bool is_float = is_float_program(graph, node);
+    const ir::Node* contraction = contraction_before(graph, node, [&](const ir::Node& before, const ir::Value& result) {
+      return is_byte_contraction(graph, before) || (is_float && result.dtype == DType::kF32);
+    });
+    if (contraction == nullptr) continue;
+    changed |= is_byte_contraction(graph, *contraction) ? join_bytes(graph, *contraction, node)
+                                                        : join(graph, *contraction, node);
   }
   return changed;
 }

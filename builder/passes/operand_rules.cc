@@ -1,5 +1,6 @@
 #include "builder/passes/operand_rules.h"
 
+#include "builder/passes/rewrite.h"
 #include "builder/passes/strides.h"
 
 namespace planwright::builder {
@@ -79,7 +80,8 @@ const Rule* rule_of(OpKind kind) {
 }
 
 bool is_first_layer(const ir::Graph& graph, const Node& node) {
-  if (node.kind != OpKind::kConv || node.as<ConvParams>().group != 1) return false;
+  // Of bytes there is no such kernel.
+  if (node.kind != OpKind::kConv || node.as<ConvParams>().group != 1 || is_byte_contraction(graph, node)) return false;
   const Dim channels = graph.value(node.inputs[0]).dims[1];
   return channels.is_constant() && channels.constant() <= kFirstLayerChannels;
 }

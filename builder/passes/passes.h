@@ -14,7 +14,8 @@ namespace planwright::builder {
 using Pass = bool (*)(ir::Graph&);
 
 // ---- Simplify
-bool fold_constants(ir::Graph& graph);  // nodes whose inputs are constants run on reference kernels now
+bool multiply_quantized(ir::Graph& graph);  // products of dequantised bytes multiply the bytes; before constants fold
+bool fold_constants(ir::Graph& graph);      // nodes whose inputs are constants run on reference kernels now
 bool remove_dead_code(ir::Graph& graph);
 bool simplify_algebra(ir::Graph& graph);      // x*1, x+0, reshape of reshape, transpose of transpose, no-op casts ...
 bool sink_expands(ir::Graph& graph);          // an Expand behind what does the same to every copy
@@ -27,6 +28,7 @@ bool share_subexpressions(ir::Graph& graph);  // equal nodes on equal inputs
 bool match_normalisations(ir::Graph& graph);  // LayerNorm, Softmax from the parts exporters break them into
 bool match_attention(ir::Graph& graph);       // MatMul, scale, mask, Softmax, MatMul
 bool match_one_hot(ir::Graph& graph);         // a product with one-hot rows is a Gather
+bool multiply_bytes(ir::Graph& graph);        // products of bytes less a zero point multiply bytes, not int32
 bool narrow_constants(ir::Graph& graph);      // weights that are integers times scales are kept as integers
 bool fuse_pointwise(ir::Graph& graph);        // Pointwise into Pointwise: one program
 bool fuse_epilogues(ir::Graph& graph);        // Pointwise into the contraction before it

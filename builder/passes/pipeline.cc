@@ -21,14 +21,16 @@ struct NamedPass {
 
 // What one of these does may open a way for another: they run again until none changes anything.
 constexpr NamedPass kSimplify[] = {
-    PW_PASS(remove_dead_code), PW_PASS(fold_constants), PW_PASS(simplify_programs),    PW_PASS(simplify_algebra),
-    PW_PASS(sink_expands),     PW_PASS(sink_reshapes),  PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
+    PW_PASS(remove_dead_code),  PW_PASS(multiply_quantized),   PW_PASS(fold_constants),
+    PW_PASS(simplify_programs), PW_PASS(simplify_algebra),     PW_PASS(sink_expands),
+    PW_PASS(sink_reshapes),     PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
 };
 
 // Patterns are matched on the exporter's small nodes, so before these are fused.
 constexpr NamedPass kMatch[] = {
     PW_PASS(match_normalisations),
     PW_PASS(match_attention),
+    PW_PASS(multiply_bytes),
 };
 
 // Again until nothing changes: a one-hot and an activation are several nodes, so they are seen once these are one.

@@ -158,6 +158,12 @@ std::optional<OneOp::Operand> other_operand(const OneOp& op, ValueId known) {
   return std::nullopt;
 }
 
+bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node) {
+  if (node.kind != OpKind::kConv && node.kind != OpKind::kMatMul) return false;
+  const DType type = graph.value(node.inputs[0]).dtype;
+  return (type == DType::kU8 || type == DType::kI8) && graph.value(node.inputs[1]).dtype == DType::kI8;
+}
+
 ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id) {
   const auto next = std::find(graph.order().begin(), graph.order().end(), id) + 1;
   return next == graph.order().end() ? ir::kNone : *next;

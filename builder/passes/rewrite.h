@@ -54,6 +54,9 @@ std::optional<OneOp> one_op_of(ir::Graph& graph, ir::ValueId id);
 // One operation of two operands, one of which is `known` (either side when the operation commutes): the other one.
 std::optional<OneOp::Operand> other_operand(const OneOp& op, ir::ValueId known);
 
+// Whether a node multiplies uint8 or int8 by int8 (tactics/kernels/fast/byte_tile.h); it may have a zero point then.
+bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node);
+
 // The node that stands behind another one in the order, where what is to run right after that goes; kNone at the end.
 ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id);
 

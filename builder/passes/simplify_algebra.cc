@@ -211,7 +211,8 @@ bool pads_with_zero(const ir::Graph& graph, const ir::Node& pad) {
 }
 
 bool absorb_pad(ir::Graph& graph, ir::Node& node) {
-  if (node.kind != OpKind::kConv) return false;
+  // Where there is a zero point, the convolution pads with that.
+  if (node.kind != OpKind::kConv || node.core_inputs > 2) return false;
   ir::Node* pad = producer_of(graph, node.inputs[0], OpKind::kPad);
   if (pad == nullptr || only_user(graph, node.inputs[0]) == nullptr || !pads_with_zero(graph, *pad)) return false;
   const size_t rank = pad->scalars.size() / 2;

@@ -18,8 +18,8 @@ constexpr uint32_t kNoParams = 0;
 
 constexpr OpRow kOps[kOpKindCount] = {
     {"Pointwise", {0, kAny, 1, kMaxPwOutputs}, kNoParams},
-    {"MatMul", {2, 2, 1, 1}, kNoParams},
-    {"Conv", {2, 2, 1, 1}, sizeof(ConvParams)},
+    {"MatMul", {2, 3, 1, 1}, kNoParams},
+    {"Conv", {2, 3, 1, 1}, sizeof(ConvParams)},
     {"ConvTranspose", {2, 2, 1, 1}, sizeof(ConvTransposeParams)},
     {"Attention", {3, 4, 1, 1}, sizeof(AttentionParams)},
     {"Pool", {1, 1, 1, 2}, sizeof(PoolParams)},

@@ -16,8 +16,10 @@ enum class OpKind : uint8_t {
   kPointwise = 0,
 
   // ---- Contractions. All but Attention take an epilogue.
-  kMatMul,         // A[...,M,K] B[...,K,N] ... -> [...,M,N]; batch axes broadcast. Ranks of A and B are >= 2.
-  kConv,           // X[N,C,spatial] W[M,C/group,kernel] ... -> [N,M,spatial]
+  // The zero point is one number of A's or X's type, which is int8 or uint8: what is multiplied is how much more each
+  // element is, and a convolution's padding is 0 of that.
+  kMatMul,         // A[...,M,K] B[...,K,N] (zero point) ... -> [...,M,N]; batch axes broadcast. Ranks of A, B are >= 2.
+  kConv,           // X[N,C,spatial] W[M,C/group,kernel] (zero point) ... -> [N,M,spatial]
   kConvTranspose,  // X[N,C,spatial] W[C,M/group,kernel] ... -> [N,M,spatial]
   kAttention,      // Q[B,H,S,D] K[B,Hkv,T,D] V[B,Hkv,T,E] (mask, optional, broadcasts to [B,H,S,T]) -> [B,H,S,E]
 

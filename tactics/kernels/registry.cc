@@ -17,6 +17,7 @@ namespace planwright {
 // For CPUs with VNNI and bf16 instructions.
 extern const KernelTable half_table;          // fast/half_kernels.cc
 extern const KernelTable block_pieces_table;  // fast/block_pieces.cc
+extern const KernelTable byte_table;          // fast/byte_kernels_avx512vnni.cc
 
 namespace {
 
@@ -24,6 +25,7 @@ namespace {
 constexpr const KernelTable* kTables[] = {
     &half_table,
     &block_pieces_table,
+    &byte_table,
 #define PW_PLAIN_FAMILY(name)
 #define PW_FAMILY(name) &name##_table_avx512,
 #include "tactics/kernels/tables.inc"

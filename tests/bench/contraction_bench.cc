@@ -1,9 +1,10 @@
 // Speed of the contractions at the shapes of real layers (layers.txt beside this file, one a line):
 //
-//   contraction_bench LAYERS [--workers N] [--filter TEXT] [--all] [--cold]
+//   contraction_bench LAYERS [--workers N] [--filter TEXT] [--all] [--cold] [--bytes]
 //
 // Prints the fastest kernel of each layer whose line holds TEXT, its time and GFLOP/s, and a sum for each model;
-// --all prints every kernel and tactic; --cold empties L2 before each run. Times are the best of several runs.
+// --all prints every kernel and tactic; --cold empties L2 before each run; --bytes makes the layers' operands uint8 by
+// int8 and their results uint8. Times are the best of several runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -93,6 +94,30 @@ Layer parse_layer(const std::string& line) {
   return layer;
 }
 
+// The same in bytes: a scale for each column, relu, rounded to uint8.
+void make_bytes(Layer* layer) {
+  KernelCase& work = layer->work;
+  Rng rng(1);
+  work.inputs.resize(static_cast<size_t>(work.core_inputs));
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorView& view = work.inputs[i].view();
+    const DType type = i == 0 ? DType::kU8 : DType::kI8;
+    work.inputs[i] =
+        TestTensor::random(rng, type, work.inputs[i].dims(), Dims(view.strides, view.strides + view.rank), 0, 100);
+  }
+  const TensorView out = work.outputs[0].view();
+  work.outputs[0] = TestTensor(DType::kU8, work.outputs[0].dims(), Dims(out.strides, out.strides + out.rank));
+  const bool is_conv = work.op == OpKind::kConv;
+  Dims columns(static_cast<size_t>(is_conv ? out.rank - 1 : 1), 1);
+  columns[0] = out.dims[is_conv ? 1 : out.rank - 1];
+  PwInstr to_byte = pw_compute(PwOp::kConvert, 2, 0, 0, 0, PwClass::kUint);
+  to_byte.from = PwClass::kFloat;
+  work.with_program({pw_acc(0), pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_compute(PwOp::kRoundEven, 0, 0),
+                     pw_const(1, 0), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 255), pw_compute(PwOp::kMin, 0, 0, 1),
+                     to_byte, pw_store(0, 2, PwClass::kUint)},
+                    {TestTensor::random(rng, DType::kF32, columns, 1e-4, 1e-3)});
+}
+
 std::byte* aligned(std::vector<std::byte>& bytes, size_t size) {
   bytes.resize(size + 64);
   return bytes.data() + (64 - reinterpret_cast<uintptr_t>(bytes.data()) % 64) % 64;
@@ -169,7 +194,7 @@ double bench(const Layer& layer, int workers, bool all, bool cold) {
 
 int main(int argc, char** argv) {
   int workers = 1;
-  bool all = false, cold = false;
+  bool all = false, cold = false, bytes = false;
   std::string file, filter;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
@@ -177,6 +202,8 @@ int main(int argc, char** argv) {
       all = true;
     } else if (flag == "--cold") {
       cold = true;
+    } else if (flag == "--bytes") {
+      bytes = true;
     } else if (flag == "--workers" && i + 1 < argc) {
       workers = std::atoi(argv[++i]);
     } else if (flag == "--filter" && i + 1 < argc) {
@@ -193,7 +220,11 @@ int main(int argc, char** argv) {
   std::map<std::string, double> sums;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#' || line.find(filter) == std::string::npos) continue;
-    const Layer layer = parse_layer(line);
+    Layer layer = parse_layer(line);
+    if (bytes) {
+      if (!layer.constant || layer.work.op == OpKind::kConvTranspose) continue;
+      make_bytes(&layer);
+    }
     sums[layer.model] += layer.count * bench(layer, workers, all, cold);
   }
   for (const auto& [model, seconds] : sums) std::printf("%-16s %9.3f ms\n", model.c_str(), seconds * 1e3);

@@ -7,6 +7,7 @@ kernel_objects . | xargs size |
     if (name ~ /\/reference\//) family = "reference"
     else if (name ~ /\.tier\.cc\.o$/) {family = name; sub(/.*\//, "", family); sub(/\.tier\.cc\.o$/, "", family)}
     else if (name ~ /\/half_[a-z0-9_]*\.cc\.o$/) family = "half"
+    else if (name ~ /\/byte_[a-z0-9_]*\.cc\.o$/) family = "byte_tile"
     else if (name ~ /\/block_pieces[a-z0-9_]*\.cc\.o$/) family = "block_pieces"
     else if (name ~ /\/conv_transpose[a-z0-9_]*\.cc\.o$/) family = "conv_transpose"
     else family = "common"

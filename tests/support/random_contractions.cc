@@ -15,6 +15,13 @@ KernelCase pointwise(CaseMaker& make, Rng& rng) {
   return c.with_program(random_program(rng, 20, operands, outputs, false), list);
 }
 
+namespace {
+
+// Of what may have a zero point.
+DType byte_type(CaseMaker& make) { return make.chance(2) ? DType::kU8 : DType::kI8; }
+
+}  // namespace
+
 KernelCase matmul(CaseMaker& make) {
   const Dims batch = make.dims(0, 2);
   const int64_t m = make.dim(), k = make.dim(), n = make.dim();
@@ -23,10 +30,11 @@ KernelCase matmul(CaseMaker& make) {
   b.insert(b.end(), {k, n});
   Dims y = batch;
   y.insert(y.end(), {m, n});
-  const bool floats = make.chance(2);
-  const auto type = [&] { return floats ? make.float_type() : make.integer_type(); };
-  KernelCase c = KernelCase::of(OpKind::kMatMul, {make.tensor(type(), a), make.tensor(type(), b)},
-                                {make.output(make.any_type(), y)});
+  const bool floats = make.chance(2), bytes = !floats && make.chance(2);
+  const auto type = [&] { return floats ? make.float_type() : bytes ? byte_type(make) : make.integer_type(); };
+  std::vector<TestTensor> inputs = {make.tensor(type(), a), make.tensor(type(), b)};
+  if (bytes && make.chance(2)) inputs.push_back(make.tensor(inputs[0].view().dtype, {}));
+  KernelCase c = KernelCase::of(OpKind::kMatMul, inputs, {make.output(make.any_type(), y)});
   make.maybe_add_epilogue(&c);
   return c;
 }
@@ -53,11 +61,15 @@ KernelCase conv(CaseMaker& make) {
   params.group = static_cast<int32_t>(make.between(1, 3));
   const int64_t in = make.between(0, 3), out = make.between(1, 3), batch = make.dim();
   const Dims kernel(w.kernel, w.kernel + w.spatial);
-  const DType type = make.float_type();
-  KernelCase c = KernelCase::of(OpKind::kConv,
-                                {make.tensor(type, joined({batch, in * params.group}, w.input)),
-                                 make.tensor(type, joined({out * params.group, in}, kernel))},
-                                {make.output(type, joined({batch, out * params.group}, w.output))});
+  const bool bytes = make.chance(3);
+  const DType type = bytes ? byte_type(make) : make.float_type();
+  std::vector<TestTensor> inputs = {
+      make.tensor(type, joined({batch, in * params.group}, w.input)),
+      make.tensor(bytes ? byte_type(make) : type, joined({out * params.group, in}, kernel))};
+  if (bytes && make.chance(2)) inputs.push_back(make.tensor(type, {1}));
+  KernelCase c =
+      KernelCase::of(OpKind::kConv, inputs,
+                     {make.output(bytes ? make.any_type() : type, joined({batch, out * params.group}, w.output))});
   c.with(params).with_scalars(w.begin);
   make.maybe_add_epilogue(&c);
   return c;

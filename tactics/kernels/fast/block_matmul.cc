@@ -222,11 +222,11 @@ Status run_block_matmul(const KernelArgs& args, const GemmShape& shape, const Bl
                    .packed = reinterpret_cast<const float*>(args.packed),
                    .taps = 1,
                    .depth = product.depth,
-                   .half_a = a.dtype == DType::kBF16,
+                   .a_type = a.dtype,
                    .rows = rows,
                    .epilogue = &epilogue,
                    .out = y.data,
-                   .half_out = y.dtype == DType::kBF16,
+                   .out_type = y.dtype,
                    .out_strides = {},
                    .row_pointers = rows_of_a,
                    .context = &context};

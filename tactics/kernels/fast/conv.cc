@@ -15,6 +15,16 @@ PanelPlan panels_of(const ConvWindow& window, const GemmShape& shape) {
   return {window.group_filters(), shape.tier->lanes, shape.vectors};
 }
 
+// A group's weights, [filter][channel][tap].
+struct ByteFilters {
+  const int8_t* elements;
+  int64_t taps, channels;
+};
+int8_t byte_at(const void* context, int64_t k, int64_t column) {
+  const auto& filters = *static_cast<const ByteFilters*>(context);
+  return filters.elements[(column * filters.channels + k % filters.channels) * filters.taps + k / filters.channels];
+}
+
 }  // namespace
 
 Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
@@ -25,7 +35,7 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kUnsupported, "the input is not channels-last, its channels are %ld elements apart",
                  window.x_channel);
   }
-  if (window.groups > 1 && window.is_depthwise()) {
+  if (window.groups > 1 && window.is_depthwise() && shape.bytes == nullptr) {
     // Slower by two orders of magnitude, so not worth a tactic's timing.
     return error(StatusCode::kUnsupported, "each of %ld groups has one channel, depthwise_f32 is for that",
                  window.groups);
@@ -36,7 +46,7 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
       !packed_bytes(panels_of(window, shape), packed_depth(shape, depth), window.groups, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
   }
-  return kOkStatus;
+  return validate_byte_depth(shape, depth);
 }
 
 size_t conv_packed_size(const KernelArgs& args, const GemmShape& shape) {
@@ -56,8 +66,17 @@ Status pack_conv(const KernelArgs& args, const GemmShape& shape, std::byte* dest
   const ConvWindow window = conv_window(args);
   const PanelPlan panels = panels_of(window, shape);
   const int64_t taps = window.taps(), channels = window.group_channels(), depth = taps * channels;
-  const float* w = args.inputs[1].as<const float>();
   auto* packed = reinterpret_cast<float*>(destination);
+  if (shape.bytes != nullptr) {
+    const auto* bytes = args.inputs[1].as<const int8_t>();
+    for (int64_t group = 0; group < window.groups; ++group) {
+      const ByteFilters filters = {bytes + group * window.group_filters() * depth, taps, channels};
+      pack_byte_values(shape, panels, depth, byte_at, &filters, packed);
+      packed += panels.padded_columns() * packed_depth(shape, depth);
+    }
+    return kOkStatus;
+  }
+  const float* w = args.inputs[1].as<const float>();
   for (int64_t group = 0; group < window.groups; ++group) {
     for (int64_t tap = 0; tap < taps; ++tap) {
       pack_gemm_rows(shape, panels, depth, tap * channels, channels, w + tap, taps, depth, packed);
@@ -78,30 +97,32 @@ int conv_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* l
 Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
   const TensorView& y = args.outputs[0];
-  const Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis);
+  const Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis, storage_of(shape));
   const PanelPlan panels = panels_of(window, shape);
   const int64_t channels = window.group_channels(), depth = window.taps() * channels;
   const int64_t rows = row_box(y, kChannelAxis, 0).count();
   const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
   const int64_t packed_floats = panels.padded_columns() * packed_depth(shape, depth);
   const bool padded = window.is_padded();
+  const int32_t x_zero = zero_point_of(args);
   parallel_sums(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {
     const int64_t group = task / split.tasks();
     std::byte* scratch = args.scratch + static_cast<size_t>(worker) * args.scratch_stride;
     const WindowRows input = window_rows_of(window, args.inputs[0], group, scratch);
     const size_t zero_bytes = align_up(static_cast<size_t>(channels) * sizeof(float), 64);
-    if (padded) memset(scratch, 0, zero_bytes);
+    if (padded) memset(scratch, x_zero, zero_bytes);
 
     GemmJob job = {.shape = shape,
                    .panels = panels,
                    .packed = reinterpret_cast<const float*>(args.packed) + group * packed_floats,
                    .taps = window.taps(),
                    .depth = channels,
-                   .half_a = args.inputs[0].dtype == DType::kBF16,
+                   .a_type = args.inputs[0].dtype,
+                   .a_zero = x_zero,
                    .rows = row_box(y, kChannelAxis, group * window.group_filters()),
                    .epilogue = &epilogue,
                    .out = y.data,
-                   .half_out = y.dtype == DType::kBF16,
+                   .out_type = y.dtype,
                    .out_strides = {},
                    .row_pointers = window_rows,
                    .context = &input};

@@ -187,11 +187,11 @@ Status run_conv_transpose(const KernelArgs& args, const GemmShape& shape) {
                      .packed = reinterpret_cast<const float*>(args.packed) + row * panels.padded_columns(),
                      .taps = of_phase.window.taps(),
                      .depth = channels,
-                     .half_a = args.inputs[0].dtype == DType::kBF16,
+                     .a_type = args.inputs[0].dtype,
                      .rows = of_phase.rows,
                      .epilogue = &epilogue,
                      .out = y.data,
-                     .half_out = y.dtype == DType::kBF16,
+                     .out_type = y.dtype,
                      .out_strides = {},
                      .row_pointers = window_rows,
                      .context = &input};

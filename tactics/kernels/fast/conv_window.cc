@@ -113,8 +113,8 @@ Status validate_fast_conv(const KernelArgs& args, const GemmTier& tier, Storage 
   if (x.rank > 4) {
     return error(StatusCode::kUnsupported, "the kernel knows one or two spatial axes, not three");
   }
-  if (!is_stored(x.dtype, storage) || w.dtype != DType::kF32) {
-    return error(StatusCode::kUnsupported, "the kernel convolves fp32 with fp32, not %s with %s", name_of(x.dtype),
+  if (!is_input_stored(x.dtype, storage) || w.dtype != weights_of(storage)) {
+    return error(StatusCode::kUnsupported, "the kernel does not convolve %s with %s", name_of(x.dtype),
                  name_of(w.dtype));
   }
   if (y.dims[1] != 1 && y.strides[1] != 1) {

@@ -20,7 +20,7 @@ bool assign_added(const StraightEpilogue& straight, Epilogue* epilogue) {
 EpilogueOperand operand_of(const TensorView& view, const TensorView& output, int column_axis) {
   EpilogueOperand operand;
   operand.data = view.as<const float>();
-  operand.half = view.dtype == DType::kBF16;
+  operand.type = view.dtype;
   broadcast_strides(view, output, operand.strides);
   // An axis of one element is not walked, whatever the stride there says.
   operand.by_row = false;
@@ -69,20 +69,23 @@ void finish_tile(const Epilogue& epilogue, const GemmTier& tier, const EpilogueT
 
 Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis, Storage storage) {
   if (!is_stored(args.outputs[0].dtype, storage)) {
-    return error(StatusCode::kUnsupported, "the output is %s, the kernel writes fp32", name_of(args.outputs[0].dtype));
+    return error(StatusCode::kUnsupported, "the output is %s, which the kernel does not write",
+                 name_of(args.outputs[0].dtype));
   }
   for (int i = args.core_inputs; i < args.input_count; ++i) {
     if (!is_stored(args.inputs[i].dtype, storage)) {
-      return error(StatusCode::kUnsupported, "epilogue operand %d is %s, the kernel reads fp32", i - args.core_inputs,
-                   name_of(args.inputs[i].dtype));
+      return error(StatusCode::kUnsupported, "epilogue operand %d is %s, which the kernel does not read",
+                   i - args.core_inputs, name_of(args.inputs[i].dtype));
     }
     if (args.inputs[i].dtype == DType::kF32) continue;
     const EpilogueOperand operand = operand_of(args.inputs[i], args.outputs[0], column_axis);
-    if (operand.strides[column_axis] != 1) {
-      return error(StatusCode::kUnsupported, "epilogue operand %d is in bf16, its columns %ld elements apart",
-                   i - args.core_inputs, operand.strides[column_axis]);
+    const int64_t stride = operand.strides[column_axis];
+    if (stride != 1 && (storage != Storage::kBytes || stride != 0)) {
+      return error(StatusCode::kUnsupported, "epilogue operand %d is in %s, its columns %ld elements apart",
+                   i - args.core_inputs, name_of(args.inputs[i].dtype), stride);
     }
   }
+  if (storage == Storage::kBytes) return validate_byte_program(args, tier);
   if (!tier.is_strip_program(args.program, args.program_size)) {
     return error(StatusCode::kUnsupported, "the epilogue does not compute in fp32 throughout");
   }
@@ -92,13 +95,26 @@ Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int colum
   return kOkStatus;
 }
 
-Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis) {
+Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis, Storage storage) {
   Epilogue epilogue;
   epilogue.column_axis = column_axis;
   epilogue.operand_count = args.input_count - args.core_inputs;
   const TensorView& output = args.outputs[0];
   for (int i = 0; i < epilogue.operand_count; ++i) {
     epilogue.operands[i] = operand_of(args.inputs[args.core_inputs + i], output, column_axis);
+  }
+  if (storage == Storage::kBytes) {
+    epilogue.straight = epilogue.in_registers = false;
+    const auto is_column = [&](int i) {
+      const EpilogueOperand& operand = epilogue.operands[i];
+      const int64_t stride = operand.strides[column_axis];
+      return operand.type == DType::kF32 && !operand.by_row && (stride == 0 || stride == 1);
+    };
+    bool columns[kMaxPwOperands];
+    for (int i = 0; i < epilogue.operand_count; ++i) columns[i] = is_column(i);
+    epilogue.bytes = match_bytes(args, columns);
+    epilogue.program = tier.strip_program(args.program, args.program_size);
+    return epilogue;
   }
   StraightEpilogue straight;
   epilogue.straight = match_straight(args.program, args.program_size, &straight) && assign_added(straight, &epilogue);

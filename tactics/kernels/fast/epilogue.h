@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_EPILOGUE_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_EPILOGUE_H_
 
+#include "tactics/kernels/fast/byte_epilogue.h"
 #include "tactics/kernels/fast/epilogue_match.h"
 #include "tactics/kernels/fast/gemm_tile.h"
 #include "tactics/kernels/kernel.h"
@@ -12,15 +13,22 @@ namespace planwright::fast {
 enum class Storage : uint8_t {
   kFloat,
   kFloatOrHalf,  // fp32 or bf16, each for itself
+  kBytes,        // the input uint8 or int8; the output and operands those, int32 or fp32, each for itself
 };
-// What a kernel takes that multiplies in bf16, or does not.
-constexpr bool is_stored(DType type, Storage storage) {
+// What a kernel takes that multiplies in bf16, or does not, or multiplies bytes.
+constexpr bool is_input_stored(DType type, Storage storage) {
+  if (storage == Storage::kBytes) return type == DType::kU8 || type == DType::kI8;
   return type == DType::kF32 || (type == DType::kBF16 && storage == Storage::kFloatOrHalf);
+}
+constexpr DType weights_of(Storage storage) { return storage == Storage::kBytes ? DType::kI8 : DType::kF32; }
+constexpr bool is_stored(DType type, Storage storage) {
+  if (storage != Storage::kBytes) return is_input_stored(type, storage);
+  return is_input_stored(type, storage) || type == DType::kF32 || type == DType::kI32;
 }
 
 struct EpilogueOperand {
-  const float* data;          // of bf16 the address only
-  bool half;                  // bf16, its columns without gaps; else fp32
+  const float* data;          // where it is not fp32 the address only
+  DType type;                 // its columns have no gaps where it is not fp32; integers may also repeat along them
   int64_t strides[kMaxRank];  // along the output's axes; 0 where it repeats
   bool by_row;                // whether it varies along any axis but the column's
 };
@@ -32,6 +40,9 @@ struct Epilogue {
   int bias = -1, residual = -1;
   // Whether the micro kernel itself can do it, on the sums in its registers.
   bool in_registers = true;
+
+  // Of sums of bytes, which is never straight.
+  ByteEpilogue bytes;
 
   StripProgram program = {};
   int column_axis = 0;
@@ -45,7 +56,8 @@ Status validate_epilogue(const KernelArgs& args, const GemmTier& tier, int colum
                          Storage storage = Storage::kFloat);
 
 // `column_axis` is the output's axis along which panels lie, and 1 its stride there.
-Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis);
+Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_axis,
+                       Storage storage = Storage::kFloat);
 
 // A tile of sums put aside in L1: element (r, j) at sums[r * pitch + j], pitch a multiple of the lanes, at most
 // kStripLength, and all of it readable.

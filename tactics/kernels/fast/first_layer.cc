@@ -195,7 +195,7 @@ Status run_first_layer(const KernelArgs& args, const GemmShape& shape) {
                    .rows = row_box(y, 1, 0),
                    .epilogue = &epilogue,
                    .out = y.data,
-                   .half_out = y.dtype == DType::kBF16,
+                   .out_type = y.dtype,
                    .out_strides = {},
                    .row_pointers = copied_rows,
                    .context = &input};

@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/gemm_job.h"
 
+#include <string.h>
+
 #include "schemas/types/checked.h"
 #include "schemas/types/half.h"
 
@@ -13,8 +15,8 @@ constexpr size_t kPointerBytes = 8192;
 constexpr int64_t kPanelBytes = 512 * 1024;
 // The part of A that a task walks once for every panel.
 constexpr int64_t kRowBytes = 256 * 1024;
-// Of the rows of A that are in bf16 at a time: they stay in L2 beside a matrix B of as much.
-constexpr size_t kHalfBytes = 256 * 1024;
+// Of the rows of A that are copied at a time: they stay in L2 beside a matrix B of as much.
+constexpr size_t kCopiedBytes = 256 * 1024;
 // Enough tasks to level out 8 workers, as long as each is worth the microsecond it costs to start one elsewhere:
 // 2 MFLOP are 12 us at the 170 GFLOP/s of one AVX-512 core.
 constexpr int64_t kEnoughTasks = 32;
@@ -22,22 +24,36 @@ constexpr int64_t kTaskFlops = 2000000;
 
 int64_t ceil_div(int64_t a, int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
 
-// Of a tile put aside, and of the last panel's bias.
+// Of a tile put aside, and of a panel's numbers for each column: the last one's bias, or all that bytes have.
 size_t sums_size(const GemmShape& shape) {
-  return align_up(static_cast<size_t>((shape.rows + 1) * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
+  const int numbers = shape.bytes != nullptr ? 3 : 1;
+  return align_up(static_cast<size_t>((shape.rows + numbers) * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
 }
 
-// Pointers to A that a row of a tile has room for: in bf16 the copy of a row without taps has an address too.
+// Bytes of an element of A in rows that are copied; 0: none are.
+int64_t copied_bytes(const GemmShape& shape) {
+  return shape.half != nullptr ? int64_t{sizeof(uint16_t)} : shape.bytes != nullptr ? 1 : 0;
+}
+
+// Of K in rows that are copied.
+int64_t padded_depth(const GemmShape& shape, int64_t depth) {
+  const int64_t step = shape.half != nullptr ? kHalfStep : kByteGroup;
+  return ceil_div(depth, step) * step;
+}
+
+// Pointers to A that a row of a tile has room for: the copy of a row without taps has an address too.
 int64_t pointers_to_a(int64_t taps) { return taps > 1 ? taps : 1; }
 
 size_t pointers_per_tile(const GemmShape& shape, int64_t taps, int operands) {
   return static_cast<size_t>(shape.rows) * static_cast<size_t>(pointers_to_a(taps) + 1 + operands);
 }
 
-// Of a row of A in bf16, elements. An odd number of lines: rows an even number apart share few sets of L1.
-int64_t half_step(int64_t taps, int64_t depth) {
-  const int64_t padded = ceil_div(taps * depth, kHalfStep) * kHalfStep;
-  return padded / kHalfStep % 2 == 0 ? padded + kHalfStep : padded;
+// Bytes from a row of A that is copied to the next. An odd number of lines: rows an even number apart share few sets of
+// L1.
+int64_t copied_step(const GemmShape& shape, int64_t taps, int64_t depth) {
+  constexpr int64_t kLine = 64;
+  const int64_t lines = ceil_div(padded_depth(shape, taps * depth) * copied_bytes(shape), kLine);
+  return (lines % 2 == 0 ? lines + 1 : lines) * kLine;
 }
 
 // Rows that are cut from others only together.
@@ -45,26 +61,26 @@ int64_t granule_of(const GemmShape& shape) { return shape.half == nullptr ? 1 : 
 
 // Of rows of operands widened for a tile.
 size_t widened_size(const GemmShape& shape, int operands) {
-  if (shape.half == nullptr) return 0;
+  if (copied_bytes(shape) == 0) return 0;
   return static_cast<size_t>(operands * shape.rows * shape.vectors * shape.tier->lanes) * sizeof(float);
 }
 
-size_t half_tile_bytes(const GemmShape& shape, int64_t taps, int64_t depth) {
-  return static_cast<size_t>(shape.rows) * static_cast<size_t>(half_step(taps, depth)) * sizeof(uint16_t);
+size_t copied_tile_bytes(const GemmShape& shape, int64_t taps, int64_t depth) {
+  return static_cast<size_t>(shape.rows) * static_cast<size_t>(copied_step(shape, taps, depth));
 }
 
-// Of the rows of A in bf16.
-size_t halves_size(const GemmShape& shape, int64_t taps, int64_t depth) {
-  if (shape.half == nullptr) return 0;
-  const size_t tile = half_tile_bytes(shape, taps, depth);
-  return align_up(tile > kHalfBytes ? tile : kHalfBytes, 64);
+// Of the rows of A that are copied.
+size_t copies_size(const GemmShape& shape, int64_t taps, int64_t depth) {
+  if (copied_bytes(shape) == 0) return 0;
+  const size_t tile = copied_tile_bytes(shape, taps, depth);
+  return align_up(tile > kCopiedBytes ? tile : kCopiedBytes, 64);
 }
 
-// Tiles whose pointers, and in bf16 whose rows of A, are made at a time.
+// Tiles whose pointers, and whose copied rows of A, are made at a time.
 int64_t tiles_at_once(const GemmShape& shape, int64_t taps, int64_t depth, int operands) {
   size_t tiles = kPointerBytes / sizeof(void*) / pointers_per_tile(shape, taps, operands);
-  if (shape.half != nullptr) {
-    const size_t fit = kHalfBytes / half_tile_bytes(shape, taps, depth);
+  if (copied_bytes(shape) != 0) {
+    const size_t fit = kCopiedBytes / copied_tile_bytes(shape, taps, depth);
     tiles = fit < tiles ? fit : tiles;
   }
   return tiles > 1 ? static_cast<int64_t>(tiles) : 1;
@@ -85,7 +101,7 @@ void read_ahead_half(const float* next, int vectors, int64_t index, int64_t tile
   tile->ahead = reinterpret_cast<const char*>(next) + index * steps * tile->ahead_lines * 64;
 }
 
-int64_t element_bytes(bool half) { return half ? sizeof(uint16_t) : sizeof(float); }
+int64_t element_bytes(DType type) { return static_cast<int64_t>(size_of(type)); }
 
 int64_t offset_of(const RowBox& box, const int64_t* at, const int64_t* strides) {
   int64_t offset = 0;
@@ -127,22 +143,19 @@ class TileRunner {
         tiles_at_once(job.shape, job.taps, job.image == nullptr ? job.depth : kHalfStep, epilogue_.operand_count);
     a_ = reinterpret_cast<const float**>(scratch + sums_size(job.shape) + kStripRegisterBytes);
     outputs_ = a_ + at_once_ * pointers_to_a(job.taps) * job.shape.rows;
-    half_a_ = reinterpret_cast<uint16_t*>(reinterpret_cast<std::byte*>(a_) +
-                                          pointer_bytes(job.shape, job.taps, epilogue_.operand_count));
-    half_step_ = half_step(job.taps, job.depth);
-    widened_ =
-        reinterpret_cast<float*>(reinterpret_cast<std::byte*>(half_a_) + halves_size(job.shape, job.taps, job.depth));
+    copies_ = reinterpret_cast<std::byte*>(a_) + pointer_bytes(job.shape, job.taps, epilogue_.operand_count);
+    copied_step_ = copied_step(job.shape, job.taps, job.depth);
+    widened_ = reinterpret_cast<float*>(copies_ + copies_size(job.shape, job.taps, job.depth));
     // Operands that are the same in every row.
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
       shared_[i] = operand.by_row ? nullptr : origin(i);
     }
-    if (epilogue_.bias < 0 || epilogue_.operands[epilogue_.bias].half || job.panels.count() == 0) return;
+    if (epilogue_.bias < 0 || is_narrow(epilogue_.bias) || job.panels.count() == 0) return;
     // Whole vectors are loaded, so what is read past the last column must be there. (A masked load would do, but takes
     // 150 ns where the next page is not mapped.)
     const int64_t last = job.panels.count() - 1;
-    float* room = sums_ + job.shape.rows * job.shape.vectors * job.shape.tier->lanes;
-    last_bias_ = whole_vectors(job.panels, last, shared_[epilogue_.bias], room);
+    last_bias_ = whole_vectors(job.panels, last, shared_[epilogue_.bias], room_of_numbers(0));
   }
 
   // Tiles that are prepared together.
@@ -154,18 +167,18 @@ class TileRunner {
     begin_ = begin;
     first_row_ = tiles.first_row(begin);
     const int rows = static_cast<int>(tiles.first_row(end) - first_row_);
-    row_addresses(*cursor, rows, job_.out, element_bytes(job_.half_out), job_.out_strides, outputs_);
+    row_addresses(*cursor, rows, job_.out, element_bytes(job_.out_type), job_.out_strides, outputs_);
     send_nowhere(first_row_, rows, job_.image == nullptr ? nullptr : job_.image->nowhere, outputs_);
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
       if (!operand.by_row) continue;
       const float** to = outputs_ + (i + 1) * operand_step();
-      row_addresses(*cursor, rows, operand.data, element_bytes(operand.half), operand.strides, to);
+      row_addresses(*cursor, rows, operand.data, element_bytes(operand.type), operand.strides, to);
       send_nowhere(first_row_, rows, origin(i), to);
     }
     const bool one_walk = job_.image == nullptr && job_.taps == 1;
     if (one_walk) job_.row_pointers(job_.context, *cursor, rows, a_);
-    for (int64_t tile = begin; tile < end && (!one_walk || job_.shape.half != nullptr); ++tile) {
+    for (int64_t tile = begin; tile < end && (!one_walk || copied_bytes(job_.shape) != 0); ++tile) {
       const int64_t first = tiles.first_row(tile);
       const float** at = a_of(tile, first);
       if (job_.image != nullptr) {
@@ -176,7 +189,7 @@ class TileRunner {
         job_.row_pointers(job_.context, *cursor, tiles.rows(tile), at);
         cursor->skip(tiles.rows(tile));
       }
-      if (job_.shape.half != nullptr) gather_halves(tile - begin, tiles.rows(tile), at);
+      if (copied_bytes(job_.shape) != 0) copy_rows(tile - begin, tiles.rows(tile), at);
     }
     if (one_walk || job_.image != nullptr) cursor->skip(rows);
   }
@@ -217,7 +230,7 @@ class TileRunner {
       HalfTile half = {.a = a,
                        .a_step = image != nullptr ? image->step
                                  : rows > 1       ? halves_at(pointers[1]) - a
-                                                  : half_step_,
+                                                  : copied_step_ / static_cast<int64_t>(sizeof(uint16_t)),
                        .offsets = image == nullptr ? &kNoOffset : image->offsets,
                        .taps = taps,
                        .panel = reinterpret_cast<const uint16_t*>(job_.packed + depth * column),
@@ -234,6 +247,27 @@ class TileRunner {
       }
       job_.shape.half->multiply(half);
       return finish_half_tile(finish);
+    }
+    if (job_.shape.bytes != nullptr) {
+      const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
+      const uint8_t* a = bytes_at(pointers[0]);
+      ByteTile bytes = {.a = a,
+                        .a_step = rows > 1 ? bytes_at(pointers[1]) - a : 0,
+                        .panel = job_.packed + depth * column,
+                        .groups = depth - 1,
+                        .rows = rows,
+                        .vectors = vectors,
+                        .offset = job_.a_zero + (job_.a_type == DType::kI8 ? 128 : 0),
+                        .sums = reinterpret_cast<int32_t*>(sums_),
+                        .pitch = pitch,
+                        .ahead = &kNothingAhead,
+                        .ahead_step = 0};
+      if (next_panel < panels.count()) {
+        read_ahead(job_.packed + depth * panels.column(next_panel), depth,
+                   panels.vectors(next_panel) * tier.lanes * static_cast<int64_t>(sizeof(float)), index, tiles, &bytes);
+      }
+      job_.shape.bytes->multiply(bytes);
+      return finish_byte_tile(finish, panel);
     }
 
     if (job_.multiply != nullptr) {
@@ -289,11 +323,18 @@ class TileRunner {
   // Pointers from one operand's to the next's.
   int64_t operand_step() const { return at_once_ * job_.shape.rows; }
 
+  // Whether it is in memory as something narrower or other than fp32.
+  bool is_narrow(int operand) const { return epilogue_.operands[operand].type != DType::kF32; }
+
+  float* room_of_numbers(int index) const {
+    return sums_ + (job_.shape.rows + index) * job_.shape.vectors * job_.shape.tier->lanes;
+  }
+
   // Where the operand begins: an address that may be read.
   const float* origin(int operand) const {
     const int64_t first[kMaxRank] = {};
     const EpilogueOperand& of = epilogue_.operands[operand];
-    const int64_t offset = offset_of(job_.rows, first, of.strides) * element_bytes(of.half);
+    const int64_t offset = offset_of(job_.rows, first, of.strides) * element_bytes(of.type);
     return reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(of.data) + offset);
   }
 
@@ -306,31 +347,45 @@ class TileRunner {
   }
 
   static const uint16_t* halves_at(const float* address) { return reinterpret_cast<const uint16_t*>(address); }
+  static const uint8_t* bytes_at(const float* address) { return reinterpret_cast<const uint8_t*>(address); }
 
-  // Makes A, which `pointers` ([taps][rows]) lead to, rows of bf16 evenly apart with K padded by zeros; pointers[0] and
-  // [1] are the first two of them then.
-  void gather_halves(int64_t slot, int rows, const float** pointers) {
-    const int64_t k = job_.taps * job_.depth, padded = 2 * packed_depth(job_.shape, k);
-    if (job_.half_a && job_.taps == 1 && k == padded && are_even_rows(rows, pointers)) return;
-    uint16_t* const first = half_a_ + slot * job_.shape.rows * half_step_;
-    job_.shape.half->gather({.from = pointers,
-                             .half = job_.half_a,
-                             .rows = rows,
-                             .taps = job_.taps,
-                             .depth = job_.depth,
-                             .to = first,
-                             .step = half_step_,
-                             .padded = padded});
+  // Makes A, which `pointers` ([taps][rows]) lead to, rows of bf16 or bytes evenly apart with K padded by zeros;
+  // pointers[0] and [1] are the first two of them then.
+  void copy_rows(int64_t slot, int rows, const float** pointers) {
+    const int64_t k = job_.taps * job_.depth, padded = padded_depth(job_.shape, k);
+    const bool is_half = job_.shape.half != nullptr;
+    const bool as_read = job_.a_type == (is_half ? DType::kBF16 : DType::kU8);
+    if (as_read && job_.taps == 1 && k == padded && are_even_rows(rows, pointers)) return;
+    std::byte* const first = copies_ + slot * job_.shape.rows * copied_step_;
+    if (is_half) {
+      job_.shape.half->gather({.from = pointers,
+                               .half = as_read,
+                               .rows = rows,
+                               .taps = job_.taps,
+                               .depth = job_.depth,
+                               .to = reinterpret_cast<uint16_t*>(first),
+                               .step = copied_step_ / static_cast<int64_t>(sizeof(uint16_t)),
+                               .padded = padded});
+    } else {
+      job_.shape.bytes->support->gather({.from = pointers,
+                                         .is_signed = !as_read,
+                                         .rows = rows,
+                                         .taps = job_.taps,
+                                         .depth = job_.depth,
+                                         .to = reinterpret_cast<uint8_t*>(first),
+                                         .step = copied_step_,
+                                         .padded = padded});
+    }
     pointers[0] = reinterpret_cast<const float*>(first);
-    if (rows > 1) pointers[1] = reinterpret_cast<const float*>(first + half_step_);
+    if (rows > 1) pointers[1] = reinterpret_cast<const float*>(first + copied_step_);
   }
 
   // Whether a tile can read the rows where they lie.
   bool are_even_rows(int rows, const float* const* pointers) const {
     if (rows % granule_of(job_.shape) != 0) return false;
-    const int64_t step = rows > 1 ? halves_at(pointers[1]) - halves_at(pointers[0]) : 0;
+    const int64_t step = rows > 1 ? bytes_at(pointers[1]) - bytes_at(pointers[0]) : 0;
     for (int r = 2; r < rows; ++r) {
-      if (halves_at(pointers[r]) - halves_at(pointers[r - 1]) != step) return false;
+      if (bytes_at(pointers[r]) - bytes_at(pointers[r - 1]) != step) return false;
     }
     return true;
   }
@@ -338,7 +393,7 @@ class TileRunner {
   // As finish_tile, with what is bf16 widened before and narrowed after, a tile's at a time.
   void finish_half_tile(EpilogueTile tile) {
     const HalfTier& half = *job_.shape.half;
-    if (epilogue_.in_registers && (epilogue_.bias < 0 || !epilogue_.operands[epilogue_.bias].half)) {
+    if (epilogue_.in_registers && (epilogue_.bias < 0 || !is_narrow(epilogue_.bias))) {
       const int residual = epilogue_.residual;
       return half.finish({.sums = tile.sums,
                           .pitch = tile.pitch,
@@ -347,31 +402,90 @@ class TileRunner {
                           .column = tile.column,
                           .bias = tile.bias,
                           .residual = residual < 0 ? nullptr : tile.operand_rows + residual * tile.operand_step,
-                          .half_residual = residual >= 0 && epilogue_.operands[residual].half,
-                          .half_out = job_.half_out,
+                          .half_residual = residual >= 0 && is_narrow(residual),
+                          .half_out = job_.out_type != DType::kF32,
                           .out = tile.out,
                           .activation = epilogue_.activation});
     }
+    const auto widen = [&](DType, const void* from, int64_t count, float* to) {
+      half.widen(static_cast<const uint16_t*>(from), count, to);
+    };
+    const auto narrow = [&](const float* from, int64_t count, void* to) {
+      half.narrow(from, count, static_cast<uint16_t*>(to));
+    };
+    finish_widened(tile, widen, narrow);
+  }
+
+  // `numbers` of the columns of a panel, readable to the next whole vector.
+  const float* numbers_of(const ColumnNumber& numbers, int64_t panel, int64_t column, float* room) const {
+    const bool is_one = numbers.operand < 0 || epilogue_.operands[numbers.operand].strides[epilogue_.column_axis] == 0;
+    if (!is_one) return whole_vectors(job_.panels, panel, shared_[numbers.operand], room);
+    const float number = numbers.operand < 0 ? numbers.constant : *shared_[numbers.operand];
+    const int64_t width = job_.panels.column(panel + 1) - column;
+    for (int64_t j = 0; j < width; ++j) room[j] = number;
+    return room;
+  }
+
+  // What follows sums of int32.
+  void finish_byte_tile(const EpilogueTile& tile, int64_t panel) {
+    const ByteSupport& support = *job_.shape.bytes->support;
+    const ByteEpilogue& bytes = epilogue_.bytes;
+    auto* sums = reinterpret_cast<int32_t*>(sums_);
+    switch (bytes.kind) {
+      case ByteEpilogue::Kind::kRaw:
+        for (int r = 0; r < tile.rows; ++r) {
+          memcpy(tile.out[r] + tile.column, sums + r * tile.pitch, static_cast<size_t>(tile.columns) * sizeof(int32_t));
+        }
+        return;
+      case ByteEpilogue::Kind::kStraight:
+        if (panel != numbers_panel_) {
+          numbers_[0] = numbers_of(bytes.before, panel, tile.column, room_of_numbers(0));
+          numbers_[1] = numbers_of(bytes.scale, panel, tile.column, room_of_numbers(1));
+          numbers_[2] = numbers_of(bytes.after, panel, tile.column, room_of_numbers(2));
+          numbers_panel_ = panel;
+        }
+        return support.finish({.sums = sums,
+                               .pitch = tile.pitch,
+                               .rows = tile.rows,
+                               .columns = tile.columns,
+                               .column = tile.column,
+                               .before = numbers_[0],
+                               .scale = numbers_[1],
+                               .after = numbers_[2],
+                               .activation = bytes.activation,
+                               .type = job_.out_type,
+                               .out = tile.out});
+      case ByteEpilogue::Kind::kInterpreted: break;
+    }
+    support.widen_sums(sums, static_cast<int64_t>(tile.rows) * tile.pitch);
+    finish_widened(tile, support.widen,
+                   [&](const float* from, int64_t count, void* to) { support.narrow(job_.out_type, from, count, to); });
+  }
+
+  // As finish_tile, with operands that are not fp32 widened before and such an output narrowed after.
+  template <typename Widen, typename Narrow>
+  void finish_widened(EpilogueTile tile, const Widen& widen, const Narrow& narrow) {
     // Addresses are those of the tile's first column then, for what was widened has no others.
     float* out[kHalfTileRows];
     const float* operand_rows[kMaxPwOperands * kHalfTileRows];
     const float* shared[kMaxPwOperands];
-    for (int r = 0; r < tile.rows; ++r) {
-      out[r] = job_.half_out ? sums_ + r * tile.pitch : tile.out[r] + tile.column;
-    }
+    const bool is_narrowed = job_.out_type != DType::kF32;
+    for (int r = 0; r < tile.rows; ++r) out[r] = is_narrowed ? sums_ + r * tile.pitch : tile.out[r] + tile.column;
     for (int i = 0; i < epilogue_.operand_count; ++i) {
       const EpilogueOperand& operand = epilogue_.operands[i];
-      const int64_t offset = tile.column * operand.strides[epilogue_.column_axis];
+      const int64_t stride = operand.strides[epilogue_.column_axis], offset = tile.column * stride;
       const float* const* from = operand.by_row ? tile.operand_rows + i * tile.operand_step : &shared_[i];
       const float** to = operand.by_row ? operand_rows + i * tile.rows : &shared[i];
       float* widened = widened_ + i * job_.shape.rows * tile.pitch;
       for (int r = 0; r < (operand.by_row ? tile.rows : 1); ++r, widened += tile.pitch) {
-        to[r] = operand.half ? widened : from[r] + offset;
-        if (operand.half) half.widen(halves_at(from[r]) + offset, tile.columns, widened);
+        to[r] = is_narrow(i) ? widened : from[r] + offset;
+        if (!is_narrow(i)) continue;
+        const auto* first = reinterpret_cast<const std::byte*>(from[r]) + offset * element_bytes(operand.type);
+        widen(operand.type, first, stride == 0 ? 1 : tile.columns, widened);
       }
-      if (i == epilogue_.bias && operand.half) tile.bias = shared[i];
+      if (i == epilogue_.bias && is_narrow(i)) tile.bias = shared[i];
     }
-    uint16_t* const* half_out = reinterpret_cast<uint16_t* const*>(tile.out);
+    float* const* narrow_out = tile.out;
     const int64_t column = tile.column;
     tile.out = out;
     tile.column = 0;
@@ -379,8 +493,11 @@ class TileRunner {
     tile.operand_step = tile.rows;
     tile.shared = shared;
     finish_tile(epilogue_, *job_.shape.tier, tile, registers_);
-    if (!job_.half_out) return;
-    for (int r = 0; r < tile.rows; ++r) half.narrow(out[r], tile.columns, half_out[r] + column);
+    if (!is_narrowed) return;
+    for (int r = 0; r < tile.rows; ++r) {
+      auto* to = reinterpret_cast<std::byte*>(narrow_out[r]) + column * element_bytes(job_.out_type);
+      narrow(out[r], tile.columns, to);
+    }
   }
 
   const GemmJob& job_;
@@ -391,11 +508,13 @@ class TileRunner {
   int64_t begin_ = 0, first_row_ = 0;  // of the tiles that are prepared
   const float** a_;
   const float** outputs_;  // [operand_step()], and as many of each operand
-  uint16_t* half_a_;       // in bf16: [tiles][rows][half_step_]
-  int64_t half_step_;
-  float* widened_;  // in bf16: [operands][rows][pitch]
+  std::byte* copies_;      // of rows of A: [tiles][rows][copied_step_]
+  int64_t copied_step_;
+  float* widened_;  // of operands that are not fp32: [operands][rows][pitch]
   const float* shared_[kMaxPwOperands];
   const float* last_bias_ = nullptr;  // of the last panel
+  const float* numbers_[3] = {};      // of sums of bytes: those of the panel that was last run
+  int64_t numbers_panel_ = -1;
 };
 
 }  // namespace
@@ -428,15 +547,21 @@ void row_addresses(RowCursor cursor, int count, const void* base, int64_t elemen
   });
 }
 
+int32_t zero_point_of(const KernelArgs& args) {
+  if (args.core_inputs < 3 || args.inputs[2].absent) return 0;
+  return args.inputs[2].dtype == DType::kU8 ? *args.inputs[2].as<const uint8_t>() : *args.inputs[2].as<const int8_t>();
+}
+
 int64_t row_tiles(int64_t rows, int tile_rows) { return ceil_div(rows, tile_rows); }
 
 size_t gemm_scratch_size(const GemmShape& shape, int64_t taps, int64_t depth, int operands) {
   return sums_size(shape) + kStripRegisterBytes + pointer_bytes(shape, taps, operands) +
-         halves_size(shape, taps, depth) + widened_size(shape, operands);
+         copies_size(shape, taps, depth) + widened_size(shape, operands);
 }
 
 int64_t packed_depth(const GemmShape& shape, int64_t depth) {
-  return shape.half == nullptr ? depth : ceil_div(depth, kHalfStep) * kHalfStep / 2;
+  if (shape.bytes != nullptr) return padded_depth(shape, depth) / kByteGroup + 1;
+  return shape.half == nullptr ? depth : padded_depth(shape, depth) / 2;
 }
 
 namespace {
@@ -474,6 +599,33 @@ void pack_half_values(const GemmShape& shape, const PanelPlan& panels, int64_t d
                       float* packed) {
   const auto of_context = [&](int64_t k, int64_t column) { return value(context, k, column); };
   pack_halves(shape, panels, depth, 0, depth, of_context, packed);
+}
+
+void pack_byte_values(const GemmShape& shape, const PanelPlan& panels, int64_t depth,
+                      int8_t (*value)(const void* context, int64_t k, int64_t column), const void* context,
+                      float* packed) {
+  const int64_t padded = padded_depth(shape, depth);
+  for (int64_t panel = 0; panel < panels.count(); ++panel) {
+    const int64_t column = panels.column(panel), width = panels.column(panel + 1) - column;
+    auto* sums = reinterpret_cast<int32_t*>(packed + packed_depth(shape, depth) * column);
+    auto* to = reinterpret_cast<int8_t*>(sums + width);
+    for (int64_t j = 0; j < width; ++j) {
+      int32_t sum = 0;
+      for (int64_t k = 0; k < padded; ++k) {
+        const bool real = k < depth && j < panels.columns(panel);
+        const int8_t element = real ? value(context, k, column + j) : int8_t{0};
+        to[(k / kByteGroup * width + j) * kByteGroup + k % kByteGroup] = element;
+        sum += element;
+      }
+      sums[j] = sum;
+    }
+  }
+}
+
+Status validate_byte_depth(const GemmShape& shape, int64_t depth) {
+  if (shape.bytes == nullptr || depth <= kMostByteDepth) return kOkStatus;
+  return error(StatusCode::kUnsupported, "sums of %ld products, the kernel's are of at most %ld", depth,
+               kMostByteDepth);
 }
 
 Status validate_split(const TacticParams& tactic) {

@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_JOB_H_
 #define PLANWRIGHT_TACTICS_KERNELS_FAST_GEMM_JOB_H_
 
+#include "tactics/kernels/fast/byte_tile.h"
 #include "tactics/kernels/fast/epilogue.h"
 #include "tactics/kernels/fast/gemm_panel.h"
 #include "tactics/kernels/fast/gemm_tile.h"
@@ -12,18 +13,20 @@ namespace planwright::fast {
 
 // Which tile a kernel computes at a time, on which tier.
 struct GemmShape {
-  const GemmTier* tier;  // with bf16: of its epilogues
+  const GemmTier* tier;  // with bf16 or bytes: of its epilogues
   int rows, vectors;
-  const HalfTier* half = nullptr;  // products in bf16, if any
+  const HalfTier* half = nullptr;   // products in bf16, if any
+  const ByteTier* bytes = nullptr;  // products of bytes, if any
 };
 
 // What its kernels' input, output and epilogue may be.
 inline Storage storage_of(const GemmShape& shape) {
+  if (shape.bytes != nullptr) return Storage::kBytes;
   return shape.half == nullptr ? Storage::kFloat : Storage::kFloatOrHalf;
 }
 
 // Rows of floats that a packed matrix of `depth` rows takes: in bf16, pairs of rows lie together, and are padded to
-// whole steps.
+// whole steps; of bytes, four lie together, behind a row of their columns' sums.
 int64_t packed_depth(const GemmShape& shape, int64_t depth);
 // As pack_rows (gemm_panel.h), in the form that the shape's micro kernels read.
 void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t depth, int64_t row, int64_t count,
@@ -32,6 +35,14 @@ void pack_gemm_rows(const GemmShape& shape, const PanelPlan& panels, int64_t dep
 void pack_half_values(const GemmShape& shape, const PanelPlan& panels, int64_t depth,
                       float (*value)(const void* context, int64_t k, int64_t column), const void* context,
                       float* packed);
+
+// All rows of bytes, likewise.
+void pack_byte_values(const GemmShape& shape, const PanelPlan& panels, int64_t depth,
+                      int8_t (*value)(const void* context, int64_t k, int64_t column), const void* context,
+                      float* packed);
+// The longest sums of products of bytes whose every value int32 holds.
+inline constexpr int64_t kMostByteDepth = 65536;
+Status validate_byte_depth(const GemmShape& shape, int64_t depth);
 
 // The rows of a job in the output: a box, walked in row-major order, of every `step`-th position from `start` on along
 // each axis of the output but the column's, where the box has the one position `start`.
@@ -110,12 +121,13 @@ struct GemmJob {
   const float* unpacked = nullptr;
   int64_t unpacked_step = 0;
   int64_t taps, depth;               // K = taps * depth
-  bool half_a = false;               // whether A is bf16, not fp32: only where products are
+  DType a_type = DType::kF32;        // bf16 only where products are; in bytes uint8 or int8
+  int32_t a_zero = 0;                // in bytes: A's zero point
   const HalfImage* image = nullptr;  // A, in place of row_pointers; taps is 1 then, and depth K
   RowBox rows;
   const Epilogue* epilogue;
   void* out;  // of position 0 of the output
-  bool half_out = false;
+  DType out_type = DType::kF32;
   int64_t out_strides[kMaxRank];
   // Writes the addresses of `count` rows of A from the cursor's on to to[tap * count + row].
   void (*row_pointers)(const void* context, RowCursor cursor, int count, const float** to);
@@ -127,6 +139,9 @@ struct GemmJob {
                    int64_t pitch) = nullptr;
   const void* context;
 };
+
+// The zero point of a MatMul's or Conv's first operand; 0 where it has none.
+int32_t zero_point_of(const KernelArgs& args);
 
 // Tiles of a job: rows cut as evenly as whole rows allow, so that 49 rows in tiles of 12 are 10+10+10+10+9.
 int64_t row_tiles(int64_t rows, int tile_rows);

@@ -46,13 +46,14 @@ PanelPlan panels_of(const Product& product, const GemmShape& shape) {
 }
 
 // Where matrix `index` of B starts.
-const float* matrix_of(const TensorView& b, int64_t index) {
+template <typename T = float>
+const T* matrix_of(const TensorView& b, int64_t index) {
   int64_t offset = 0;
   for (int axis = b.rank - 3; axis >= 0; --axis) {
     offset += index % b.dims[axis] * b.strides[axis];
     index /= b.dims[axis];
   }
-  return b.as<const float>() + offset;
+  return b.as<const T>() + offset;
 }
 
 struct RowsOfA {
@@ -63,6 +64,15 @@ struct RowsOfA {
 void rows_of_a(const void* context, RowCursor cursor, int count, const float** to) {
   const auto& rows = *static_cast<const RowsOfA*>(context);
   row_addresses(cursor, count, rows.a, rows.element_bytes, rows.strides, to);
+}
+
+struct ByteMatrix {
+  const int8_t* elements;
+  int64_t row_stride, column_stride;
+};
+int8_t byte_at(const void* context, int64_t k, int64_t column) {
+  const auto& matrix = *static_cast<const ByteMatrix*>(context);
+  return matrix.elements[k * matrix.row_stride + column * matrix.column_stride];
 }
 
 // The rows of one job.
@@ -77,22 +87,24 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
   const int column_axis = y.rank - 1;
   const Product product = product_of(args);
   const PanelPlan panels = panels_of(product, shape);
-  const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis);
+  const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis, storage_of(shape));
   const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
   const DType a_type = args.inputs[0].dtype;
   const RowsOfA a = {args.inputs[0].data, static_cast<int64_t>(size_of(a_type)), product.a_strides};
+  const int32_t a_zero = zero_point_of(args);
   parallel_sums(*args.executor, product.jobs * split.tasks(), [&](int64_t task, int worker) {
     GemmJob job = {.shape = shape,
                    .panels = panels,
                    .packed = reinterpret_cast<const float*>(packed),
                    .taps = 1,
                    .depth = product.depth,
-                   .half_a = a_type == DType::kBF16,
+                   .a_type = a_type,
+                   .a_zero = a_zero,
                    .rows = rows,
                    .epilogue = &epilogue,
                    .out = y.data,
-                   .half_out = y.dtype == DType::kBF16,
+                   .out_type = y.dtype,
                    .out_strides = {},
                    .row_pointers = rows_of_a,
                    .context = &a};
@@ -119,12 +131,12 @@ Status validate_matmul(const KernelArgs& args, const GemmShape& shape) {
   PW_RETURN_IF_ERROR(reference_kernel(OpKind::kMatMul).validate(args));
   const TensorView &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
   const Storage storage = storage_of(shape);
-  if (!is_stored(a.dtype, storage) || b.dtype != DType::kF32) {
-    return error(StatusCode::kUnsupported, "the kernel multiplies fp32 by fp32, not %s by %s", name_of(a.dtype),
-                 name_of(b.dtype));
+  if (!is_input_stored(a.dtype, storage) || b.dtype != weights_of(storage)) {
+    return error(StatusCode::kUnsupported, "the kernel does not multiply %s by %s", name_of(a.dtype), name_of(b.dtype));
   }
   PW_RETURN_IF_ERROR(validate_matrix_rows(a, y));
   const Product product = product_of(args);
+  PW_RETURN_IF_ERROR(validate_byte_depth(shape, product.depth));
   size_t bytes;
   if (!packed_bytes(panels_of(product, shape), packed_depth(shape, product.depth), product.matrices, &bytes)) {
     return error(StatusCode::kInvalid, "the packed weights are larger than memory can be");
@@ -150,6 +162,12 @@ Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* de
   const TensorView& b = args.inputs[1];
   auto* packed = reinterpret_cast<float*>(destination);
   for (int64_t matrix = 0; matrix < product.matrices; ++matrix) {
+    if (shape.bytes != nullptr) {
+      const ByteMatrix bytes = {matrix_of<int8_t>(b, matrix), b.strides[b.rank - 2], b.strides[b.rank - 1]};
+      pack_byte_values(shape, panels, product.depth, byte_at, &bytes,
+                       packed + matrix * packed_depth(shape, product.depth) * panels.padded_columns());
+      continue;
+    }
     pack_gemm_rows(shape, panels, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
                    b.strides[b.rank - 1],
                    packed + matrix * packed_depth(shape, product.depth) * panels.padded_columns());

@@ -68,8 +68,8 @@ inline constexpr int64_t kMostReadAhead = 640 * 1024;
 // `row_bytes`. The first of many bring in a line a row of their own, which is as much as memory gives meanwhile (64
 // bytes in the 12 cycles of 24 multiply-adds are 14 GB/s at 2.6 GHz); more prefetches than lines would cost more than
 // they hide.
-inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64_t index, int64_t tiles,
-                       GemmTile* tile) {
+template <typename Tile>
+inline void read_ahead(const float* next, int64_t rows, int64_t row_bytes, int64_t index, int64_t tiles, Tile* tile) {
   constexpr int64_t kLine = 64;
   if (rows * row_bytes > kMostReadAhead) return;
   const int64_t shares = row_bytes <= kLine ? 1 : row_bytes / kLine < tiles ? row_bytes / kLine : tiles;

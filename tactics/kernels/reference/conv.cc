@@ -28,6 +28,7 @@ void convolve(const KernelArgs& args, int64_t outputs_per_group, int weight_inpu
   const int64_t inputs_per_group = x.dims[1] / params.group;
   const int64_t x_channel = x.strides[1], w_input = w.strides[weight_input_axis];
   const Box taps(w, 2, w.rank);
+  const T zero = args.op == OpKind::kConv ? zero_point<T>(args) : T(0);
   const Program program(args);
   for_each_position(args, Box(y), [&](const Position& at, int) {
     const int64_t group = at.at[1] / outputs_per_group, first = group * inputs_per_group;
@@ -46,7 +47,7 @@ void convolve(const KernelArgs& args, int64_t outputs_per_group, int weight_inpu
         x_offset += position * x.strides[2 + i];
         w_offset += tap.at[i] * w.strides[2 + i];
       }
-      sum = dot(Run{x, x_offset, x_channel}, Run{w, w_offset, w_input}, inputs_per_group, sum);
+      sum = dot(Run{x, x_offset, x_channel}, Run{w, w_offset, w_input}, inputs_per_group, sum, zero);
     });
     program.run(at, sum);
   });
@@ -83,7 +84,7 @@ Status validate_conv(const KernelArgs& args) {
              "Conv: %ld input channels in %d groups do not fit weights for %ld", x.dims[1], params.group, w.dims[1]);
   PW_REQUIRE(w.dims[0] % params.group == 0 && y.dims[1] == w.dims[0],
              "Conv: %ld filters in %d groups do not give %ld channels", w.dims[0], params.group, y.dims[1]);
-  return kOkStatus;
+  return validate_zero_point(args);
 }
 
 Status run_conv(const KernelArgs& args) {

@@ -3,6 +3,7 @@
 #define PLANWRIGHT_TACTICS_KERNELS_REFERENCE_DOT_H_
 
 #include "tactics/kernels/reference/element.h"
+#include "tactics/kernels/reference/reference.h"
 
 namespace planwright::reference {
 
@@ -25,16 +26,16 @@ void widen(const Run& run, int64_t begin, int count, T* to) {
   for (int i = 0; i < count; ++i) to[i] = load<T>(run.view, first + i * run.stride);
 }
 
-// sum + the products a[i] * b[i], in order; integers wrap.
+// sum + the products (a[i] - zero) * b[i], in order; integers wrap.
 template <typename T>
-T dot(const Run& a, const Run& b, int64_t count, T sum) {
+T dot(const Run& a, const Run& b, int64_t count, T sum, T zero = 0) {
   constexpr int kStrip = 64;
   T x[kStrip], y[kStrip];
   for (int64_t begin = 0; begin < count; begin += kStrip) {
     const int length = static_cast<int>(count - begin < kStrip ? count - begin : kStrip);
     widen(a, begin, length, x);
     widen(b, begin, length, y);
-    for (int i = 0; i < length; ++i) sum = add(sum, multiply(x[i], y[i]));
+    for (int i = 0; i < length; ++i) sum = add(sum, multiply(subtract(x[i], zero), y[i]));
   }
   return sum;
 }
@@ -44,6 +45,22 @@ template <typename Body>
 void with_contraction(const TensorView& a, const Body& body) {
   if (is_float(a.dtype)) return body(double{});
   body(int64_t{});
+}
+
+// The zero point of a MatMul's or Conv's first operand; 0 where none is given.
+template <typename T>
+T zero_point(const KernelArgs& args) {
+  return args.core_inputs > 2 && !args.inputs[2].absent ? load<T>(args.inputs[2], 0) : T(0);
+}
+
+inline Status validate_zero_point(const KernelArgs& args) {
+  if (args.core_inputs < 3 || args.inputs[2].absent) return kOkStatus;
+  const TensorView &x = args.inputs[0], &zero = args.inputs[2];
+  PW_REQUIRE(x.dtype == DType::kI8 || x.dtype == DType::kU8, "%s: a zero point of %s", name_of(args.op),
+             name_of(x.dtype));
+  PW_REQUIRE(zero.dtype == x.dtype && element_count(zero) == 1, "%s: the zero point of %s is %ld of %s",
+             name_of(args.op), name_of(x.dtype), element_count(zero), name_of(zero.dtype));
+  return kOkStatus;
 }
 
 }  // namespace planwright::reference

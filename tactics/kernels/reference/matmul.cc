@@ -21,11 +21,12 @@ void multiply_matrices(const KernelArgs& args) {
   batch_strides(a, y, a_batch);
   batch_strides(b, y, b_batch);
   const int64_t depth = a.dims[a.rank - 1];
+  const T zero = zero_point<T>(args);
   const Program program(args);
   for_each_position(args, Box(y), [&](const Position& at, int) {
     const Run row = {a, at.offset(a_batch, batch) + at.at[batch] * a.strides[a.rank - 2], a.strides[a.rank - 1]};
     const Run column = {b, at.offset(b_batch, batch) + at.at[batch + 1] * b.strides[b.rank - 1], b.strides[b.rank - 2]};
-    program.run(at, dot(row, column, depth, T(0)));
+    program.run(at, dot(row, column, depth, T(0), zero));
   });
 }
 
@@ -37,6 +38,7 @@ Status validate_matmul(const KernelArgs& args) {
   PW_REQUIRE(a.rank >= 2 && b.rank >= 2, "MatMul: operands of rank %d and %d are not matrices", a.rank, b.rank);
   PW_REQUIRE(is_float(a.dtype) == is_float(b.dtype), "MatMul: cannot multiply %s by %s", name_of(a.dtype),
              name_of(b.dtype));
+  PW_RETURN_IF_ERROR(validate_zero_point(args));
   PW_REQUIRE(a.dims[a.rank - 1] == b.dims[b.rank - 2], "MatMul: the inner dims are %ld and %ld", a.dims[a.rank - 1],
              b.dims[b.rank - 2]);
   int64_t dims[kMaxRank] = {};

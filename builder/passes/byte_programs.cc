@@ -1,0 +1,295 @@
+#include "builder/passes/byte_programs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace planwright::builder {
+namespace {
+
+using ir::PwValue;
+using ir::SsaInstr;
+using ir::SsaProgram;
+using ir::ValueId;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr PwValue kNothing = -1;
+
+// Where a value lies, and whether it is an integer.
+struct Range {
+  double low = -kInfinity, high = kInfinity;
+  bool integral = false;
+};
+
+Range range_of_type(DType dtype) {
+  switch (dtype) {
+    case DType::kI8: return {-128, 127, true};
+    case DType::kU8: return {0, 255, true};
+    default: return {-kInfinity, kInfinity, true};
+  }
+}
+
+// Numbers that are known now, one or of these dims.
+struct Numbers {
+  std::vector<int64_t> dims;
+  std::vector<double> elements;
+};
+
+bool is_integer_class(PwClass type) { return type == PwClass::kInt || type == PwClass::kUint; }
+
+class Joiner {
+ public:
+  Joiner(ir::Graph& graph, const ir::Node& contraction) : graph_(graph), name_(contraction.name) {}
+
+  std::optional<ByteProgram> run(const ir::Node& contraction, const ir::Node& pointwise) {
+    PwValue sums = made_.program.accumulator();
+    if (!contraction.program.empty()) sums = translate(contraction, kNothing);
+    result_ = contraction.outputs[0];
+    if (sums == kNothing) return std::nullopt;
+    const PwValue stored = translate(pointwise, sums);
+    if (stored == kNothing) return std::nullopt;
+    const DType type = graph_.value(pointwise.outputs[0]).dtype;
+    if (type == DType::kF32) {
+      made_.program.store(stored);
+    } else if (type == DType::kU8 || type == DType::kI8) {
+      made_.program.store(made_.program.convert(stored, class_of(type)));
+    } else {
+      return std::nullopt;
+    }
+    return made_;
+  }
+
+ private:
+  // What the node's program stores, in class float; of `pointwise` what it loads of the result is `sums`.
+  PwValue translate(const ir::Node& node, PwValue sums) {
+    const SsaProgram from(node.program);
+    std::vector<PwValue> values;
+    // Converted to an integer that only a store may read, for conversion cuts fractions off.
+    std::vector<bool> cut;
+    for (const SsaInstr& instr : from.instrs()) {
+      if (instr.op == PwOp::kStore) {
+        const auto at = static_cast<size_t>(instr.read[0]);
+        return cut[at] && sums == kNothing ? kNothing : values[at];
+      }
+      PwValue read[3] = {};
+      bool known = instr.type != PwClass::kDouble, is_cut = false;
+      for (int i = 0; i < reads_of(instr.op); ++i) {
+        const auto at = static_cast<size_t>(instr.read[i]);
+        read[i] = values[at];
+        known = known && read[i] != kNothing && !cut[at];
+      }
+      PwValue value = kNothing;
+      if (known) {
+        value =
+            is_integer_class(instr.type) ? integer(instr, read, &is_cut, node, sums) : real(instr, read, node, sums);
+      }
+      values.push_back(value);
+      cut.push_back(is_cut);
+    }
+    return kNothing;
+  }
+
+  PwValue load(const ir::Node& node, const SsaInstr& instr, PwValue sums) {
+    const ValueId id = node.inputs[static_cast<size_t>(node.core_inputs) + instr.operand];
+    if (id == result_) return sums;
+    const ir::Value& value = graph_.value(id);
+    if (value.dtype != DType::kF32 && value.dtype != DType::kI8 && value.dtype != DType::kU8 &&
+        value.dtype != DType::kI32) {
+      return kNothing;
+    }
+    if (const std::optional<double> one = splat_of(value)) return made_.program.constant(*one);
+    if (value.is_constant() && value.dtype != DType::kF32) {
+      Numbers numbers{constant_dims(value), {}};
+      const size_t size = size_of(value.dtype);
+      for (size_t i = 0; i < value.constant->size() / size; ++i) numbers.elements.push_back(element(value, i));
+      return of_numbers(numbers);
+    }
+    const PwValue loaded = made_.program.load(operand(id), class_of(value.dtype));
+    return made_.program.convert(loaded, PwClass::kFloat);
+  }
+
+  static double element(const ir::Value& value, size_t i) {
+    const std::byte* at = value.constant->data() + i * size_of(value.dtype);
+    int32_t wide;
+    switch (value.dtype) {
+      case DType::kI8: return static_cast<int8_t>(*at);
+      case DType::kU8: return static_cast<uint8_t>(*at);
+      default: std::memcpy(&wide, at, sizeof wide); return wide;
+    }
+  }
+
+  int operand(ValueId id) {
+    const auto at = std::find(made_.operands.begin(), made_.operands.end(), id);
+    if (at != made_.operands.end()) return static_cast<int>(at - made_.operands.begin());
+    made_.operands.push_back(id);
+    return static_cast<int>(made_.operands.size()) - 1;
+  }
+
+  // An instruction on integers, as one on floats.
+  PwValue integer(const SsaInstr& instr, const PwValue* read, bool* is_cut, const ir::Node& node, PwValue sums) {
+    switch (instr.op) {
+      case PwOp::kLoad: return load(node, instr, sums);
+      case PwOp::kAcc: return made_.program.accumulator();
+      case PwOp::kConst: return made_.program.constant(static_cast<double>(static_cast<int64_t>(instr.bits)));
+      case PwOp::kConvert:
+        *is_cut = instr.from == PwClass::kFloat && !range_of(read[0]).integral;
+        return instr.from == PwClass::kDouble ? kNothing : read[0];
+      case PwOp::kNarrow: {
+        const auto type = static_cast<DType>(instr.operand);
+        if (type == DType::kI32) return read[0];
+        const Range of = range_of(read[0]), allowed = range_of_type(type);
+        const bool fits = of.integral && of.low >= allowed.low && of.high <= allowed.high;
+        return fits && (type == DType::kI8 || type == DType::kU8) ? read[0] : kNothing;
+      }
+      case PwOp::kAdd:
+      case PwOp::kSub:
+      case PwOp::kMin:
+      case PwOp::kMax: return binary(instr.op, read[0], read[1]);
+      default: return kNothing;
+    }
+  }
+
+  PwValue real(const SsaInstr& instr, const PwValue* read, const ir::Node& node, PwValue sums) {
+    switch (instr.op) {
+      case PwOp::kLoad: return load(node, instr, sums);
+      case PwOp::kAcc: return made_.program.accumulator();
+      case PwOp::kConvert: return instr.from == PwClass::kDouble ? kNothing : read[0];
+      case PwOp::kNarrow: return static_cast<DType>(instr.operand) == DType::kF32 ? read[0] : kNothing;
+      case PwOp::kMulAdd: return binary(PwOp::kAdd, binary(PwOp::kMul, read[0], read[1]), read[2]);
+      case PwOp::kAdd:
+      case PwOp::kSub:
+      case PwOp::kMul:
+      case PwOp::kDiv:
+      case PwOp::kMin:
+      case PwOp::kMax: return binary(instr.op, read[0], read[1]);
+      default: break;
+    }
+    SsaInstr moved = instr;
+    for (int i = 0; i < reads_of(instr.op); ++i) moved.read[i] = read[i];
+    return made_.program.add(moved);
+  }
+
+  // ---- Arithmetic, of constants at once.
+
+  std::optional<Numbers> numbers_of(PwValue value) const {
+    const SsaInstr& instr = made_.program.at(value);
+    if (instr.op == PwOp::kConst) return Numbers{{}, {instr.as_double()}};
+    if (instr.op != PwOp::kLoad) return std::nullopt;
+    const ir::Value& operand = graph_.value(made_.operands[instr.operand]);
+    if (!operand.is_constant() || operand.dtype != DType::kF32) return std::nullopt;
+    return Numbers{constant_dims(operand), float_elements(operand)};
+  }
+
+  PwValue of_numbers(const Numbers& numbers) {
+    const double first = numbers.elements.empty() ? 0 : numbers.elements[0];
+    if (std::all_of(numbers.elements.begin(), numbers.elements.end(), [&](double x) { return x == first; })) {
+      return made_.program.constant(first);
+    }
+    return made_.program.load(operand(add_float_constant(graph_, name_ + "/numbers", numbers.dims, numbers.elements)));
+  }
+
+  // Rounded to fp32, as the program would do. nullopt where their dims differ.
+  static std::optional<Numbers> compute(PwOp op, const Numbers& a, const Numbers& b) {
+    const bool a_is_one = a.elements.size() == 1, b_is_one = b.elements.size() == 1;
+    if (!a_is_one && !b_is_one && a.dims != b.dims) return std::nullopt;
+    Numbers result{a_is_one ? b.dims : a.dims, {}};
+    result.elements.resize(std::max(a.elements.size(), b.elements.size()));
+    for (size_t i = 0; i < result.elements.size(); ++i) {
+      const auto x = static_cast<float>(a.elements[a_is_one ? 0 : i]);
+      const auto y = static_cast<float>(b.elements[b_is_one ? 0 : i]);
+      switch (op) {
+        case PwOp::kAdd: result.elements[i] = x + y; break;
+        case PwOp::kSub: result.elements[i] = x - y; break;
+        case PwOp::kMul: result.elements[i] = x * y; break;
+        case PwOp::kDiv: result.elements[i] = x / y; break;
+        default: return std::nullopt;
+      }
+    }
+    return result;
+  }
+
+  PwValue binary(PwOp op, PwValue a, PwValue b) {
+    if (a == kNothing || b == kNothing) return kNothing;
+    const std::optional<Numbers> of_a = numbers_of(a), of_b = numbers_of(b);
+    if (of_a && of_b) {
+      if (const std::optional<Numbers> both = compute(op, *of_a, *of_b)) return of_numbers(*both);
+    }
+    if (op == PwOp::kDiv && of_b && !of_a && is_factor(*of_b)) {
+      return scaled(a, *compute(PwOp::kDiv, {{}, {1.0}}, *of_b), *of_b);
+    }
+    if (op == PwOp::kMul && of_a) std::swap(a, b);
+    const std::optional<Numbers>& factor = of_a ? of_a : of_b;
+    if (op == PwOp::kMul && factor && is_factor(*factor) && made_.program.at(a).op == PwOp::kMul) {
+      return scaled(a, *factor, *compute(PwOp::kDiv, {{}, {1.0}}, *factor));
+    }
+    if (op == PwOp::kAdd && of_a) std::swap(a, b);
+    return made_.program.binary(op, a, b);
+  }
+
+  // Numbers by which bounds may be multiplied, and whose reciprocals are numbers too.
+  static bool is_factor(const Numbers& numbers) {
+    return std::all_of(numbers.elements.begin(), numbers.elements.end(),
+                       [](double x) { return x > 1e-30 && x < 1e30; });
+  }
+
+  // value * factor, which is value / inverse, with the factor as far inside as it goes.
+  PwValue scaled(PwValue value, const Numbers& factor, const Numbers& inverse) {
+    const SsaInstr instr = made_.program.at(value);
+    if (const std::optional<Numbers> numbers = numbers_of(value)) {
+      if (const std::optional<Numbers> by = compute(PwOp::kDiv, *numbers, inverse)) return of_numbers(*by);
+    }
+    switch (instr.op) {
+      case PwOp::kMul:
+        for (const int side : {1, 0}) {
+          const std::optional<Numbers> other = numbers_of(instr.read[side]);
+          const std::optional<Numbers> by = other ? compute(PwOp::kDiv, *other, inverse) : std::nullopt;
+          if (by) return made_.program.binary(PwOp::kMul, instr.read[1 - side], of_numbers(*by));
+        }
+        break;
+      case PwOp::kAdd:
+      case PwOp::kSub:
+      case PwOp::kMin:
+      case PwOp::kMax: {
+        const PwValue a = scaled(instr.read[0], factor, inverse), b = scaled(instr.read[1], factor, inverse);
+        return made_.program.binary(instr.op, a, b);
+      }
+      default: break;
+    }
+    return made_.program.binary(PwOp::kMul, value, of_numbers(factor));
+  }
+
+  Range range_of(PwValue value) const {
+    const SsaInstr& instr = made_.program.at(value);
+    const auto of = [&](int read) { return range_of(instr.read[read]); };
+    switch (instr.op) {
+      case PwOp::kConst:
+        return {instr.as_double(), instr.as_double(), std::nearbyint(instr.as_double()) == instr.as_double()};
+      case PwOp::kAcc: return {-kInfinity, kInfinity, true};
+      case PwOp::kConvert:
+        return range_of_type(graph_.value(made_.operands[made_.program.at(instr.read[0]).operand]).dtype);
+      case PwOp::kRoundEven: return {of(0).low, of(0).high, true};
+      case PwOp::kMin:
+        return {std::min(of(0).low, of(1).low), std::min(of(0).high, of(1).high), of(0).integral && of(1).integral};
+      case PwOp::kMax:
+        return {std::max(of(0).low, of(1).low), std::max(of(0).high, of(1).high), of(0).integral && of(1).integral};
+      case PwOp::kAdd: return {of(0).low + of(1).low, of(0).high + of(1).high, of(0).integral && of(1).integral};
+      default: return {};
+    }
+  }
+
+  ir::Graph& graph_;
+  const std::string name_;
+  ValueId result_ = ir::kNone;
+  ByteProgram made_;
+};
+
+}  // namespace
+
+std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
+                                               const ir::Node& pointwise) {
+  return Joiner(graph, contraction).run(contraction, pointwise);
+}
+
+}  // namespace planwright::builder

@@ -1,0 +1,26 @@
+// Programs behind contractions of bytes, whose sums are int32: as their kernels take them (tactics/kernels/fast/
+// byte_epilogue.h), all arithmetic in fp32.
+#ifndef PLANWRIGHT_BUILDER_PASSES_BYTE_PROGRAMS_H_
+#define PLANWRIGHT_BUILDER_PASSES_BYTE_PROGRAMS_H_
+
+#include <optional>
+#include <vector>
+
+#include "builder/passes/rewrite.h"
+
+namespace planwright::builder {
+
+struct ByteProgram {
+  ir::SsaProgram program;
+  std::vector<ir::ValueId> operands;  // operands[i] is what the program loads as i
+};
+
+// The contraction's program and then that of a Pointwise which reads its result, joined. Integers become floats (sums
+// past 2^24 are rounded once), constants are computed, and factors move to the sums: (s * a + b) / c is s * (a / c) + b
+// / c. nullopt where it cannot be expressed so.
+std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
+                                               const ir::Node& pointwise);
+
+}  // namespace planwright::builder
+
+#endif  // PLANWRIGHT_BUILDER_PASSES_BYTE_PROGRAMS_H_

@@ -1,0 +1,39 @@
+// Recognises what follows sums of bytes: scales, biases, clips, and the rounding to bytes again.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_EPILOGUE_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_EPILOGUE_H_
+
+#include "tactics/kernels/fast/byte_tile.h"
+#include "tactics/kernels/fast/gemm_tile.h"
+#include "tactics/kernels/kernel.h"
+
+namespace planwright::fast {
+
+// A number for each column: an operand's, or the same for all.
+struct ColumnNumber {
+  int operand = -1;
+  float constant;
+};
+
+struct ByteEpilogue {
+  enum class Kind : uint8_t {
+    kRaw,          // the sums are stored
+    kStraight,     // ByteFinish, with what is below
+    kInterpreted,  // as floats
+  };
+  Kind kind = Kind::kRaw;
+  // -0 is what can be added to any number.
+  ColumnNumber before = {.constant = -0.0f}, scale = {.constant = 1.0f}, after = {.constant = -0.0f};
+  ByteActivation activation;
+};
+
+// Whether the program can be run on floats: it computes in that class, which what it loads becomes at once, and what it
+// stores is converted from last; every operation gives the same bits on every tier that computes it in the same way.
+// For arguments that validate_common.
+Status validate_byte_program(const KernelArgs& args, const GemmTier& tier);
+
+// What a validated program is. columns[i]: operand i is fp32, and a number for each column or one for all.
+ByteEpilogue match_bytes(const KernelArgs& args, const bool* columns);
+
+}  // namespace planwright::fast
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_EPILOGUE_H_

@@ -1,0 +1,95 @@
+// The innermost part of contractions of bytes: products of tiles of uint8 (or int8) by int8, whose sums are int32. As
+// in gemm_tile.h everything around the tile is plain code, compiled once. All tiers give the same bytes: sums are
+// exact, and what follows them in fp32 adds and multiplies apart.
+#ifndef PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_TILE_H_
+#define PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_TILE_H_
+
+#include <cstdint>
+
+#include "schemas/types/dtype.h"
+
+namespace planwright {
+
+inline constexpr int kByteTileRows = 12;    // at most, of any table
+inline constexpr int kByteTileVectors = 2;  // of int32
+inline constexpr int kByteGroup = 4;        // K is padded to whole groups with zeros
+
+// sums[r][j] = sum over k of (a[r * a_step + k] - offset) * b[k][j], for r < rows, k < 4 * groups and
+// j < vectors * lanes.
+struct ByteTile {
+  const uint8_t* a;
+  int64_t a_step;
+  // The sums over k of b[k][j], an int32 a column, then b: [groups][vectors * lanes][4], int8.
+  const float* panel;
+  int64_t groups;
+  int rows, vectors;
+  int32_t offset;
+  int32_t* sums;  // rows `pitch` apart
+  int64_t pitch;
+  // As in GemmTile, a line a group.
+  const char* ahead;
+  int64_t ahead_step;
+};
+
+// Rows of A as uint8, evenly apart, from where they lie.
+struct ByteRows {
+  const float* const* from;  // [taps][rows]: addresses of `depth` bytes each, carried as if of floats
+  bool is_signed;            // int8, to which 128 is added
+  int rows;
+  int64_t taps, depth;
+  uint8_t* to;  // rows `step` apart, each padded to `padded` bytes with zeros
+  int64_t step, padded;
+};
+
+// A tile's epilogue where it is: clamp((sum + before) * scale + after, low, high), then if `rounds` rounded to the
+// nearest integer, ties to even, and clamp(that + zero, least, most).
+struct ByteActivation {
+  float low = -__builtin_inff(), high = __builtin_inff();
+  bool rounds = false;
+  float zero = 0.0f, least = -__builtin_inff(), most = __builtin_inff();
+};
+struct ByteFinish {
+  const int32_t* sums;  // rows `pitch` apart
+  int64_t pitch;
+  int rows, columns;
+  int64_t column;                       // where the tile begins in rows of the output
+  const float *before, *scale, *after;  // [columns], readable to the next whole vector
+  ByteActivation activation;
+  DType type;         // of the output: fp32, or of bytes, which `least` and `most` keep in range then
+  float* const* out;  // [rows], carried as if of floats
+};
+
+// What surrounds products.
+struct ByteSupport {
+  void (*gather)(const ByteRows& rows);
+  void (*finish)(const ByteFinish& tile);
+  // Makes floats of `count` sums where they lie; a multiple of the lanes.
+  void (*widen_sums)(int32_t* sums, int64_t count);
+  // Of int8, uint8 or int32.
+  void (*widen)(DType type, const void* from, int64_t count, float* to);
+  // To int8, uint8 or int32, as a store does (program.h).
+  void (*narrow)(DType type, const float* from, int64_t count, void* to);
+};
+
+struct ByteTier {
+  void (*multiply)(const ByteTile& tile);
+  const ByteSupport* support;
+};
+
+namespace tier_baseline {
+extern const ByteTier byte_tier;
+}  // namespace tier_baseline
+namespace tier_avx2 {
+extern const ByteTier byte_tier;
+}  // namespace tier_avx2
+namespace tier_avx512 {
+extern const ByteSupport byte_support;
+extern const ByteTier byte_tier;
+}  // namespace tier_avx512
+namespace tier_avx512vnni {
+extern const ByteTier byte_tier;
+}  // namespace tier_avx512vnni
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TACTICS_KERNELS_FAST_BYTE_TILE_H_

@@ -1,0 +1,234 @@
+#include "tactics/kernels/fast/byte_tile.h"
+
+#include "tactics/kernels/fast/integer_strip.h"
+#include "tactics/kernels/fast/vector.h"
+
+namespace planwright::PW_TIER_NAMESPACE {
+namespace {
+
+using IntTag = hn::RebindToSigned<FloatTag>;
+using IntVec = hn::Vec<IntTag>;
+using ShortTag = hn::Repartition<int16_t, IntTag>;
+using ShortVec = hn::Vec<ShortTag>;
+constexpr IntTag kI32{};
+constexpr ShortTag kI16{};
+constexpr hn::RebindToUnsigned<ShortTag> kU16{};
+
+// ---- Products
+
+// Pairs of bytes are widened to 16 bits, in which no product or sum of two saturates (of u8 by s8 pairs it may), the
+// even ones of a group and the odd ones apart: 24 accumulators of 32 registers in AVX-512, 8 of 16 below.
+template <int kRows, int kVectors>
+void multiply_rows(const ByteTile& tile) {
+  IntVec sums[kRows][kVectors];
+  const auto* columns = reinterpret_cast<const int32_t*>(tile.panel);
+  const IntVec offset = hn::Set(kI32, -tile.offset);
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const IntVec first = hn::Mul(hn::LoadU(kI32, columns + v * kLanes), offset);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) sums[r][v] = first;
+  }
+  const int32_t* b = columns + kVectors * kLanes;
+  const uint8_t* a = tile.a;
+  const int64_t step = tile.a_step;
+  const char* ahead = tile.ahead;
+  const ShortVec low = hn::Set(kI16, 0xFF);
+  for (int64_t group = 0; group < tile.groups; ++group, b += kVectors * kLanes, a += kByteGroup) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += tile.ahead_step;
+    ShortVec even[kVectors], odd[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const ShortVec bytes = hn::BitCast(kI16, hn::LoadU(kI32, b + v * kLanes));
+      even[v] = hn::ShiftRight<8>(hn::ShiftLeft<8>(bytes));
+      odd[v] = hn::ShiftRight<8>(bytes);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      int32_t bytes;
+      __builtin_memcpy(&bytes, a + r * step, sizeof bytes);
+      const ShortVec both = hn::BitCast(kI16, hn::Set(kI32, bytes));
+      const ShortVec a_even = hn::And(both, low);
+      const ShortVec a_odd = hn::BitCast(kI16, hn::ShiftRight<8>(hn::BitCast(kU16, both)));
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        IntVec unused = hn::Zero(kI32);
+        sums[r][v] = hn::ReorderWidenMulAccumulate(kI32, a_even, even[v], sums[r][v], unused);
+        sums[r][v] = hn::ReorderWidenMulAccumulate(kI32, a_odd, odd[v], sums[r][v], unused);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], kI32, tile.sums + r * tile.pitch + v * kLanes);
+  }
+}
+
+template <int kVectors>
+void multiply_columns(const ByteTile& tile) {
+  constexpr void (*kByRows[])(const ByteTile&) = {
+    multiply_rows<1, kVectors>,
+    multiply_rows<2, kVectors>,
+    multiply_rows<3, kVectors>,
+    multiply_rows<4, kVectors>,
+#if HWY_TARGET <= HWY_AVX3
+    multiply_rows<5, kVectors>,
+    multiply_rows<6, kVectors>,
+    multiply_rows<7, kVectors>,
+    multiply_rows<8, kVectors>,
+    multiply_rows<9, kVectors>,
+    multiply_rows<10, kVectors>,
+    multiply_rows<11, kVectors>,
+    multiply_rows<12, kVectors>,
+#endif
+  };
+  kByRows[tile.rows - 1](tile);
+}
+
+void multiply(const ByteTile& tile) { return tile.vectors > 1 ? multiply_columns<2>(tile) : multiply_columns<1>(tile); }
+
+// ---- Rows of A
+
+// At least a T of bytes, the last of which may be copied twice.
+template <typename T>
+HWY_INLINE void copy_words(const uint8_t* from, int64_t count, T flip, uint8_t* to) {
+  for (int64_t i = 0; i < count; i += sizeof(T)) {
+    const int64_t at = i < count - static_cast<int64_t>(sizeof(T)) ? i : count - static_cast<int64_t>(sizeof(T));
+    T word;
+    __builtin_memcpy(&word, from + at, sizeof(T));
+    word = static_cast<T>(word ^ flip);
+    __builtin_memcpy(to + at, &word, sizeof(T));
+  }
+}
+template <typename Tag>
+HWY_INLINE void copy_vectors(Tag tag, const uint8_t* from, int64_t count, uint8_t flip, uint8_t* to) {
+  constexpr auto kBytes = static_cast<int64_t>(hn::MaxLanes(Tag{}));
+  const auto mask = hn::Set(tag, flip);
+  int64_t i = 0;
+  for (; i + kBytes <= count; i += kBytes) hn::StoreU(hn::Xor(hn::LoadU(tag, from + i), mask), tag, to + i);
+  if (i == count) return;
+  i = count - kBytes;
+  hn::StoreU(hn::Xor(hn::LoadU(tag, from + i), mask), tag, to + i);
+}
+
+void copy(const uint8_t* from, int64_t count, uint8_t flip, uint8_t* to) {
+  const hn::ScalableTag<uint8_t> whole;
+  const hn::Full128<uint8_t> small;
+  if (count >= static_cast<int64_t>(hn::MaxLanes(whole))) return copy_vectors(whole, from, count, flip, to);
+  if (count >= 16) return copy_vectors(small, from, count, flip, to);
+  if (count >= 8) return copy_words<uint64_t>(from, count, flip * 0x0101010101010101u, to);
+  if (count >= 4) return copy_words<uint32_t>(from, count, flip * 0x01010101u, to);
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i] ^ flip;
+}
+
+void gather(const ByteRows& rows) {
+  const auto address = [&](int64_t tap, int r) { return reinterpret_cast<uintptr_t>(rows.from[tap * rows.rows + r]); };
+  for (int r = 0; r < rows.rows; ++r) {
+    uint8_t* to = rows.to + r * rows.step;
+    for (int64_t tap = 0, next; tap < rows.taps; tap = next) {
+      // Taps that lie one behind the other, as those of a kernel's row do inside an image, go at once.
+      const uintptr_t from = address(tap, r);
+      next = tap + 1;
+      while (next < rows.taps && address(next, r) == from + static_cast<uintptr_t>((next - tap) * rows.depth)) ++next;
+      copy(reinterpret_cast<const uint8_t*>(from), (next - tap) * rows.depth, rows.is_signed ? 0x80 : 0,
+           to + tap * rows.depth);
+    }
+    for (int64_t i = rows.taps * rows.depth; i < rows.padded; ++i) to[i] = 0;
+  }
+}
+
+// ---- Epilogues
+
+// Writes the first `count` lanes.
+struct ToFloats {
+  static HWY_INLINE void store(FloatVec x, int count, float* row, int64_t at) {
+    if (count == kLanes) return hn::StoreU(x, kF, row + at);
+    store_n(x, row + at, count);
+  }
+};
+template <typename T>
+struct ToBytes {
+  static HWY_INLINE void store(FloatVec x, int count, float* row, int64_t at) {
+    const hn::Rebind<T, FloatTag> tag;
+    const auto bytes = hn::DemoteTo(tag, hn::ConvertTo(kI32, x));
+    T* to = reinterpret_cast<T*>(row) + at;
+    if (count == kLanes) return hn::StoreU(bytes, tag, to);
+    T lanes[kLanes];
+    hn::StoreU(bytes, tag, lanes);
+    for (int i = 0; i < count; ++i) to[i] = lanes[i];
+  }
+};
+
+// A vector of columns at a time, whose parameters then stay in registers.
+template <typename To, bool kRounds>
+HWY_INLINE void finish_columns(const ByteFinish& tile) {
+  const ByteActivation& f = tile.activation;
+  const FloatVec low = hn::Set(kF, f.low), high = hn::Set(kF, f.high);
+  const FloatVec zero = hn::Set(kF, f.zero), least = hn::Set(kF, f.least), most = hn::Set(kF, f.most);
+  for (int j = 0; j < tile.columns; j += kLanes) {
+    const int count = tile.columns - j < kLanes ? tile.columns - j : kLanes;
+    const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
+    const FloatVec after = hn::LoadU(kF, tile.after + j);
+    for (int r = 0; r < tile.rows; ++r) {
+      FloatVec x = hn::ConvertTo(kF, hn::LoadU(kI32, tile.sums + r * tile.pitch + j));
+      x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
+      // NaN stays NaN: these give their second operand then.
+      x = hn::Min(high, hn::Max(low, x));
+      if constexpr (kRounds) x = hn::Min(most, hn::Max(least, hn::Add(hn::Round(x), zero)));
+      To::store(x, count, tile.out[r], tile.column + j);
+    }
+  }
+}
+
+void finish(const ByteFinish& tile) {
+  switch (tile.type) {
+    case DType::kU8: return finish_columns<ToBytes<uint8_t>, true>(tile);
+    case DType::kI8: return finish_columns<ToBytes<int8_t>, true>(tile);
+    default:
+      return tile.activation.rounds ? finish_columns<ToFloats, true>(tile) : finish_columns<ToFloats, false>(tile);
+  }
+}
+
+void widen_sums(int32_t* sums, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    hn::StoreU(hn::ConvertTo(kF, hn::LoadU(kI32, sums + i)), kF, reinterpret_cast<float*>(sums + i));
+  }
+}
+
+template <typename T>
+void widen_from(const void* from, int64_t count, float* to) {
+  const T* elements = static_cast<const T*>(from);
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
+}
+
+void widen(DType type, const void* from, int64_t count, float* to) {
+  switch (type) {
+    case DType::kI8: return widen_from<int8_t>(from, count, to);
+    case DType::kU8: return widen_from<uint8_t>(from, count, to);
+    default: return widen_from<int32_t>(from, count, to);
+  }
+}
+
+template <typename T, typename Wide>
+void narrow_to(const float* from, int64_t count, void* to) {
+  T* elements = static_cast<T*>(to);
+  for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<T>(saturated<Wide>(from[i]));
+}
+
+void narrow_floats(DType type, const float* from, int64_t count, void* to) {
+  switch (type) {
+    case DType::kI8: return narrow_to<int8_t, int64_t>(from, count, to);
+    case DType::kU8: return narrow_to<uint8_t, uint64_t>(from, count, to);
+    default: return narrow_to<int32_t, int64_t>(from, count, to);
+  }
+}
+
+}  // namespace
+
+extern const ByteSupport byte_support;
+const ByteSupport byte_support = {gather, finish, widen_sums, widen, narrow_floats};
+const ByteTier byte_tier = {multiply, &byte_support};
+
+}  // namespace planwright::PW_TIER_NAMESPACE

@@ -1,0 +1,300 @@
+// Contractions of bytes against the reference, which they equal to the bit: sums are exact, and what follows them is
+// computed in the same order.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tactics/kernels/cpu.h"
+#include "tests/support/contraction_cases.h"
+#include "tests/support/hostile_cases.h"
+
+namespace planwright::testing {
+namespace {
+
+constexpr Tolerance kExact = {};
+
+std::vector<const KernelDescriptor*> byte_kernels(OpKind op) {
+  return family_of(op, op == OpKind::kConv ? "conv_s8_" : "matmul_s8_");
+}
+
+TestTensor random_bytes(Rng& rng, DType type, const Dims& dims, const Dims& strides) {
+  const double low = type == DType::kU8 ? 0 : -128;
+  TestTensor tensor = TestTensor::random(rng, type, dims, strides, low, low + 255);
+  // Now and then only the ends: of pairs of these, sums in 16 bits saturate.
+  if (random_int(rng, 0, 3) == 0) {
+    tensor.map([&](double x) { return x < low + 64 ? low : low + 255; });
+  }
+  return tensor;
+}
+
+DType random_type(Rng& rng) { return random_int(rng, 0, 1) == 0 ? DType::kU8 : DType::kI8; }
+
+// In place of the operands in fp32; a zero point in three of four cases.
+KernelCase as_bytes(Rng& rng, const KernelCase& c) {
+  KernelCase bytes = c;
+  const DType type = random_type(rng);
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorView& view = c.inputs[i].view();
+    bytes.inputs[i] =
+        random_bytes(rng, i == 0 ? type : DType::kI8, c.inputs[i].dims(), Dims(view.strides, view.strides + view.rank));
+  }
+  if (random_int(rng, 0, 3) != 0) {
+    const Dims dims(static_cast<size_t>(random_int(rng, 0, 1)), 1);
+    bytes.inputs.push_back(random_bytes(rng, type, dims, dense_strides(dims)));
+    bytes.core_inputs = 3;
+  }
+  return bytes;
+}
+
+void set_output(KernelCase* c, DType type) {
+  const TensorView view = c->outputs[0].view();
+  c->outputs[0] = TestTensor(type, c->outputs[0].dims(), Dims(view.strides, view.strides + view.rank));
+}
+
+constexpr PwClass kInt = PwClass::kInt, kUint = PwClass::kUint, kFloat = PwClass::kFloat;
+
+PwInstr convert(int dst, int a, PwClass from, PwClass to) {
+  PwInstr instr = pw_compute(PwOp::kConvert, dst, a, 0, 0, to);
+  instr.from = from;
+  return instr;
+}
+
+// What ends a program whose value is in register 0 of class float: stores it as `type`, rounded to its levels.
+void append_store(DType type, double zero, std::vector<PwInstr>* program) {
+  if (type == DType::kF32) return program->push_back(pw_store(0, 0));
+  const bool is_byte = type != DType::kI32;
+  const double low = type == DType::kU8 ? 0 : -128;
+  program->push_back(pw_compute(PwOp::kRoundEven, 0, 0));
+  if (is_byte) {
+    const std::vector<PwInstr> levels = {pw_const(1, zero),      pw_compute(PwOp::kAdd, 0, 0, 1),
+                                         pw_const(1, low),       pw_compute(PwOp::kMax, 0, 0, 1),
+                                         pw_const(1, low + 255), pw_compute(PwOp::kMin, 0, 0, 1)};
+    program->insert(program->end(), levels.begin(), levels.end());
+  }
+  const PwClass type_class = class_of(type);
+  program->push_back(convert(20, 0, kFloat, type_class));
+  program->push_back(pw_store(0, 20, type_class));
+}
+
+DType random_output(Rng& rng) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kU8, DType::kI8, DType::kI32};
+  return kTypes[random_int(rng, 0, 3)];
+}
+
+// Sums of k products of random bytes are of the order of 10^4 * sqrt(k).
+TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
+
+// Epilogues by number; `column_axis` is the output's.
+constexpr int kEpilogues = 8;
+void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
+  const Dims dims = c->outputs[0].dims();
+  Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
+  columns[0] = dims[static_cast<size_t>(column_axis)];
+  const TensorView& out = c->outputs[0].view();
+  const Dims strides(out.strides, out.strides + out.rank);
+  if (which == 0) return set_output(c, random_int(rng, 0, 1) == 0 ? DType::kI32 : DType::kF32);
+  if (which == 1) {  // stored as they are
+    set_output(c, DType::kI32);
+    c->with_program({pw_acc(9, kInt), pw_store(0, 9, kInt)}, {});
+    return;
+  }
+  DType type = random_output(rng);
+  const double zero = static_cast<double>(random_int(rng, -20, 20));
+  std::vector<PwInstr> program = {pw_acc(9, kInt), convert(0, 9, kInt, kFloat)};
+  const auto add = [&](std::initializer_list<PwInstr> list) { program.insert(program.end(), list); };
+  std::vector<TestTensor> operands;
+  switch (which) {
+    case 2:  // a scale for each column
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 1, 0)});
+      operands = {scales(rng, columns)};
+      break;
+    case 3:  // a bias in units of the sums, one scale, relu
+      add({pw_load(1, 0), pw_compute(PwOp::kAdd, 0, 0, 1), pw_load(1, 1), pw_compute(PwOp::kMul, 0, 0, 1),
+           pw_const(1, 0), pw_compute(PwOp::kMax, 0, 0, 1)});
+      operands = {TestTensor::random(rng, DType::kF32, columns, -1e4, 1e4), scales(rng, {})};
+      break;
+    case 4:  // scales, a bias, a clip
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(1, 1), pw_compute(PwOp::kAdd, 0, 0, 1),
+           pw_const(1, -2), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 6), pw_compute(PwOp::kMin, 0, 0, 1)});
+      operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -2, 2)};
+      break;
+    case 5: {  // a residual of bytes with a scale: interpreted
+      const DType of = random_type(rng);
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(21, 1, class_of(of)),
+           convert(2, 21, class_of(of), kFloat), pw_const(3, 7), pw_compute(PwOp::kSub, 2, 2, 3), pw_const(3, 0.25),
+           pw_compute(PwOp::kMul, 2, 2, 3), pw_compute(PwOp::kAdd, 0, 0, 2)});
+      operands = {scales(rng, columns), random_bytes(rng, of, dims, strides)};
+      break;
+    }
+    case 6:  // int32 for each column, a division, one number for all of them: interpreted
+      add({pw_load(21, 0, kInt), convert(2, 21, kInt, kFloat), pw_compute(PwOp::kAdd, 0, 0, 2), pw_load(22, 1, kUint),
+           convert(3, 22, kUint, kFloat), pw_const(4, 100), pw_compute(PwOp::kAdd, 3, 3, 4),
+           pw_compute(PwOp::kDiv, 0, 0, 3)});
+      operands = {TestTensor::random(rng, DType::kI32, columns, -1e5, 1e5), random_bytes(rng, DType::kU8, {}, {})};
+      break;
+    default:  // not in range of what is stored
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
+      operands = {scales(rng, {})};
+      if (type == DType::kF32) break;
+      program.push_back(convert(20, 0, kFloat, class_of(type)));
+      program.push_back(pw_store(0, 20, class_of(type)));
+      break;
+  }
+  set_output(c, type);
+  if (which != 7 || type == DType::kF32) append_store(type, zero, &program);
+  c->with_program(program, operands);
+}
+
+TacticParams random_tactic(Rng& rng) {
+  return {{static_cast<int32_t>(random_int(rng, 0, 3)), static_cast<int32_t>(random_int(rng, 0, 2))}};
+}
+
+TEST(ByteTest, ThereIsAKernelForEveryTier) {
+  int wanted = 0;
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni}) {
+    wanted += detect_isa() >= isa ? 1 : 0;
+  }
+  EXPECT_EQ(byte_kernels(OpKind::kConv).size(), static_cast<size_t>(wanted));
+  EXPECT_EQ(byte_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
+}
+
+TEST(ByteTest, RandomConvolutions) {
+  Rng rng(1);
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kConv)) {
+    for (int i = 0; i < 160; ++i) {
+      KernelCase c = as_bytes(rng, conv_case(rng, random_conv_shape(rng)));
+      add_byte_epilogue(rng, i % kEpilogues, 1, &c);
+      expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
+    }
+  }
+}
+
+TEST(ByteTest, RandomProducts) {
+  Rng rng(2);
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
+    for (int i = 0; i < 160; ++i) {
+      const int64_t batch = random_int(rng, 1, 3), m = random_int(rng, 1, 30), k = random_int(rng, 0, 70);
+      const int64_t n = random_int(rng, 1, 80), matrices = random_int(rng, 0, 1) == 0 ? 1 : batch;
+      const Dims a = {batch, m, k}, b = {matrices, k, n}, y = {batch, m, n};
+      const auto rows = [&](const Dims& dims) { return strides_of(dims, {0, 1, 2}, random_int(rng, 0, 1) * 3); };
+      KernelCase c = as_bytes(
+          rng, KernelCase::of(OpKind::kMatMul, {TestTensor(DType::kF32, a, rows(a)), TestTensor(DType::kF32, b)},
+                              {TestTensor(DType::kF32, y, rows(y))}));
+      add_byte_epilogue(rng, i % kEpilogues, 2, &c);
+      expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
+    }
+  }
+}
+
+// Every count of columns through three panels and of rows through three tiles, so that no tail is left out.
+TEST(ByteTest, EveryTailOfColumnsAndRows) {
+  Rng rng(3);
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
+    for (int64_t n = 1; n <= 70; ++n) {
+      const int64_t m = 1 + n % 37, k = 1 + n % 23;
+      KernelCase c = as_bytes(
+          rng, KernelCase::of(OpKind::kMatMul, {TestTensor(DType::kF32, {m, k}), TestTensor(DType::kF32, {k, n})},
+                              {TestTensor(DType::kF32, {m, n})}));
+      add_byte_epilogue(rng, static_cast<int>(n) % kEpilogues, 1, &c);
+      expect_like_reference(*kernel, c, kExact);
+    }
+  }
+}
+
+// The largest sums there are: of 65,536 products.
+TEST(ByteTest, LongSums) {
+  Rng rng(4);
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
+    for (const int64_t k : {int64_t{2000}, int64_t{65536}, int64_t{65537}}) {
+      KernelCase c = KernelCase::of(
+          OpKind::kMatMul,
+          {TestTensor(DType::kU8, {2, k}), TestTensor(DType::kI8, {k, 17}), TestTensor::of(DType::kU8, {}, {0})},
+          {TestTensor(DType::kI32, {2, 17})});
+      c.inputs[0].map([](double) { return 255; });
+      c.inputs[1].map([](double) { return -128; });
+      if (k > 65536) {
+        EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+        continue;
+      }
+      expect_like_reference(*kernel, c, kExact);
+    }
+  }
+}
+
+TEST(ByteTest, AnyThreads) {
+  Rng rng(5);
+  ConvShape shape;
+  shape.channels = 40;
+  shape.filters = 70;
+  shape.input = {19, 21};
+  shape.kernel = {3, 3};
+  shape.pad = shape.pad_end = {1, 1};
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kConv)) {
+    KernelCase c = as_bytes(rng, conv_case(rng, shape));
+    add_byte_epilogue(rng, 4, 1, &c);
+    expect_same_bits_on_any_threads(*kernel, c);
+  }
+}
+
+TEST(ByteTest, WhatValidatePassesStaysInBounds) {
+  Rng rng(9);
+  for (const OpKind op : {OpKind::kConv, OpKind::kMatMul}) {
+    for (const KernelDescriptor* kernel : byte_kernels(op)) {
+      int passed = 0;
+      for (int i = 0; i < 1500; ++i) {
+        const int64_t m = random_int(rng, 1, 50), k = random_int(rng, 1, 40);
+        KernelCase c =
+            as_bytes(rng, op == OpKind::kConv
+                              ? conv_case(rng, random_conv_shape(rng))
+                              : KernelCase::of(OpKind::kMatMul,
+                                               {TestTensor(DType::kF32, {m, k}), TestTensor(DType::kF32, {k, 33})},
+                                               {TestTensor(DType::kF32, {m, 33})}));
+        add_byte_epilogue(rng, i % kEpilogues, 1, &c);
+        if (!change_hostilely(rng, *kernel, &c)) continue;
+        ++passed;
+        EXPECT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
+        if (HasFailure()) return;
+      }
+      EXPECT_GT(passed, 30) << kernel->name;
+    }
+  }
+}
+
+TEST(ByteTest, RefusesWhatItCannotDo) {
+  Rng rng(6);
+  const auto product = [&](DType a, DType b, DType zero) {
+    return KernelCase::of(OpKind::kMatMul, {TestTensor(a, {3, 8}), TestTensor(b, {8, 5}), TestTensor(zero, {1})},
+                          {TestTensor(DType::kI32, {3, 5})});
+  };
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
+    EXPECT_TRUE(validate_case(*kernel, product(DType::kU8, DType::kI8, DType::kU8)).ok());
+    EXPECT_EQ(validate_case(*kernel, product(DType::kU8, DType::kU8, DType::kU8)).code(), StatusCode::kUnsupported);
+    EXPECT_EQ(validate_case(*kernel, product(DType::kU8, DType::kI8, DType::kI8)).code(), StatusCode::kInvalid);
+    EXPECT_EQ(validate_case(*kernel, product(DType::kI32, DType::kI8, DType::kI32)).code(), StatusCode::kInvalid);
+    KernelCase c = product(DType::kU8, DType::kI8, DType::kU8);
+    c.inputs[2] = TestTensor(DType::kU8, {2});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kInvalid);
+    // Sums as bytes, and arithmetic on integers.
+    c = product(DType::kU8, DType::kI8, DType::kU8);
+    set_output(&c, DType::kU8);
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+    c = product(DType::kU8, DType::kI8, DType::kU8);
+    c.with_program({pw_acc(0, kInt), pw_compute(PwOp::kAdd, 1, 0, 0, 0, kInt), pw_store(0, 1, kInt)}, {});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+    // What not every instruction set rounds once.
+    c = product(DType::kU8, DType::kI8, DType::kU8);
+    set_output(&c, DType::kF32);
+    c.with_program({pw_acc(0), pw_compute(PwOp::kMulAdd, 1, 0, 0, 0), pw_store(0, 1)}, {});
+    EXPECT_EQ(validate_case(*kernel, c).code(), StatusCode::kUnsupported);
+  }
+  // Kernels of floats take no zero point.
+  KernelCase floats = KernelCase::of(
+      OpKind::kMatMul, {TestTensor(DType::kF32, {3, 8}), TestTensor(DType::kF32, {8, 5}), TestTensor(DType::kF32, {1})},
+      {TestTensor(DType::kF32, {3, 5})});
+  for (const KernelDescriptor* kernel : family_of(OpKind::kMatMul, "matmul_f32_")) {
+    EXPECT_FALSE(validate_case(*kernel, floats).ok());
+  }
+}
+
+}  // namespace
+}  // namespace planwright::testing

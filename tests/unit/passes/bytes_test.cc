@@ -1,0 +1,206 @@
+// multiply_bytes, multiply_quantized, and programs behind products of bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/pass_check.h"
+
+namespace planwright::builder {
+namespace {
+
+using ir::PwValue;
+using ir::SsaProgram;
+using ir::Tensor;
+using ir::ValueId;
+using planwright::testing::after_pass;
+using planwright::testing::bytes_of;
+using planwright::testing::GraphBuilder;
+using ::testing::HasSubstr;
+
+Tensor random_bytes(DType type, const std::vector<int64_t>& dims, unsigned seed) {
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  std::mt19937 random(seed);
+  ir::Bytes data(static_cast<size_t>(count));
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+  return {type, dims, data};
+}
+
+class BytesTest : public ::testing::Test, public GraphBuilder {
+ protected:
+  ValueId made(const std::string& name, DType type, const std::vector<ValueId>& operands, const Body& body) {
+    const ir::Shape dims = graph.value(operands[0]).dims;
+    SsaProgram program;
+    std::vector<PwValue> loads;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      loads.push_back(program.load(static_cast<int>(i), class_of(graph.value(operands[i]).dtype)));
+    }
+    program.store(body(program, loads));
+    ir::Node& node = GraphBuilder::node(OpKind::kPointwise, name, operands, NoParams{}, &dims, type);
+    node.program = *program.to_program();
+    return node.outputs[0];
+  }
+  static PwValue as_int(SsaProgram& p, PwValue x) {
+    return p.at(x).type == PwClass::kInt ? x : p.convert(x, PwClass::kInt);
+  }
+  // As the importer writes them.
+  ValueId centred(const std::string& name, ValueId x, ValueId zero) {
+    return made(name, DType::kI32, {x, zero},
+                [](SsaProgram& p, const auto& in) { return p.binary(PwOp::kSub, as_int(p, in[0]), as_int(p, in[1])); });
+  }
+  ValueId dequantised(const std::string& name, ValueId x, ValueId scale, ValueId zero) {
+    return made(name, DType::kF32, {x, scale, zero}, [](SsaProgram& p, const auto& in) {
+      const PwValue level = p.binary(PwOp::kSub, as_int(p, in[0]), as_int(p, in[2]));
+      return p.binary(PwOp::kMul, p.convert(level, PwClass::kFloat), in[1]);
+    });
+  }
+  ValueId quantised(const std::string& name, ValueId x, double scale, double zero) {
+    return made(name, DType::kU8, {x}, [&](SsaProgram& p, const auto& in) {
+      PwValue y = p.unary(PwOp::kRoundEven, p.binary(PwOp::kDiv, in[0], p.constant(scale)));
+      y = p.binary(PwOp::kMax, p.binary(PwOp::kAdd, y, p.constant(zero)), p.constant(0));
+      return p.convert(p.binary(PwOp::kMin, y, p.constant(255)), PwClass::kUint);
+    });
+  }
+  ValueId constant_bytes(const std::string& name, DType type, const std::vector<int64_t>& dims, unsigned seed) {
+    const Tensor tensor = random_bytes(type, dims, seed);
+    return graph.add_constant(name, type, dims, tensor.data).id;
+  }
+  ValueId number(const std::string& name, DType type, int value) {
+    return graph.add_constant(name, type, {}, {static_cast<std::byte>(value)}).id;
+  }
+  ValueId integers(const std::string& name, const std::vector<int64_t>& dims, int32_t most) {
+    int64_t count = 1;
+    for (const int64_t dim : dims) count *= dim;
+    std::vector<int32_t> values(static_cast<size_t>(count));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i * 37 % 256) - 128;
+    values[0] = most;
+    return graph.add_constant(name, DType::kI32, dims, bytes_of(values)).id;
+  }
+  ValueId product(const std::string& name, ValueId a, ValueId b) {
+    ir::Node& node = GraphBuilder::node(OpKind::kMatMul, name, {a, b}, NoParams{});
+    graph.value(node.outputs[0]).dtype = graph.value(a).dtype == DType::kF32 ? DType::kF32 : DType::kI32;
+    return node.outputs[0];
+  }
+  ValueId convolved(const std::string& name, ValueId x, ValueId w) {
+    const ValueId y = conv(name, x, w, 1);
+    graph.value(y).dtype = graph.value(x).dtype == DType::kF32 ? DType::kF32 : DType::kI32;
+    return y;
+  }
+  // Whether outputs of bytes are within one level.
+  void expect_close(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
+    ASSERT_EQ(before[0].data.size(), after[0].data.size());
+    for (size_t i = 0; i < before[0].data.size(); ++i) {
+      EXPECT_LE(std::abs(static_cast<int>(before[0].data[i]) - static_cast<int>(after[0].data[i])), 1) << i;
+    }
+  }
+};
+
+TEST_F(BytesTest, AProductWithAZeroPointKnownAtRunTime) {
+  const ValueId x = input("x", {3, 8}, DType::kU8), zero = input("zero", {}, DType::kU8);
+  output(product("y", centred("centred", x, zero), integers("w", {8, 5}, 127)));
+  EXPECT_THAT(after_pass(multiply_bytes, graph, {random_bytes(DType::kU8, {3, 8}, 1), random_bytes(DType::kU8, {}, 2)}),
+              HasSubstr("%y: int32[3, 5] = MatMul(%x, %w/bytes, %zero)"));
+}
+
+TEST_F(BytesTest, AConvolutionPadsWithTheZeroPoint) {
+  const ValueId x = input("x", {2, 3, 5, 6}, DType::kI8);
+  output(convolved("y", centred("centred", x, number("zero", DType::kI8, -7)), integers("w", {4, 3, 3, 3}, 127)));
+  // The number may also be in the program.
+  simplify_programs(graph);
+  EXPECT_THAT(after_pass(multiply_bytes, graph, {random_bytes(DType::kI8, {2, 3, 5, 6}, 1)}),
+              HasSubstr("= Conv(%x, %w/bytes, %x/zero)"));
+}
+
+TEST_F(BytesTest, WeightsMustFitIntoInt8) {
+  const ValueId x = input("x", {3, 8}, DType::kU8), zero = input("zero", {}, DType::kU8);
+  output(product("y", centred("centred", x, zero), integers("w", {8, 5}, 128)));
+  EXPECT_EQ(after_pass(multiply_bytes, graph, {random_bytes(DType::kU8, {3, 8}, 1), random_bytes(DType::kU8, {}, 2)}),
+            "unchanged");
+}
+
+TEST_F(BytesTest, AZeroPointOfEachRowStays) {
+  const ValueId x = input("x", {3, 8}, DType::kU8), zero = input("zero", {3, 1}, DType::kU8);
+  output(product("y", centred("centred", x, zero), integers("w", {8, 5}, 127)));
+  EXPECT_EQ(
+      after_pass(multiply_bytes, graph, {random_bytes(DType::kU8, {3, 8}, 1), random_bytes(DType::kU8, {3, 1}, 2)}),
+      "unchanged");
+}
+
+// As QLinearConv ends: an int32 bias, a factor of three scales, levels of uint8.
+TEST_F(BytesTest, RequantisationIsFused) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId sums = product("sums", x, constant_bytes("w", DType::kI8, {8, 5}, 3));
+  const ValueId bias = integers("bias", {5}, 12345);
+  const ValueId biased = made("biased", DType::kI32, {sums, bias},
+                              [](SsaProgram& p, const auto& in) { return p.binary(PwOp::kAdd, in[0], in[1]); });
+  const ValueId scales = weights("scales", {5});
+  const ValueId real = made("real", DType::kF32, {biased, scales}, [](SsaProgram& p, const auto& in) {
+    const PwValue scale = p.binary(PwOp::kAdd, p.binary(PwOp::kMul, in[1], in[1]), p.constant(1));
+    const PwValue factor = p.binary(PwOp::kDiv, p.binary(PwOp::kMul, p.constant(0.01), scale), p.constant(3));
+    return p.binary(PwOp::kMul, p.convert(in[0], PwClass::kFloat), factor);
+  });
+  output(quantised("y", real, 1, 7));
+  fuse_pointwise(graph);
+  EXPECT_THAT(after_pass(fuse_epilogues, graph, {random_bytes(DType::kU8, {3, 8}, 1)}),
+              HasSubstr("%y: uint8[3, 5] = MatMul(%x, %w; %sums/numbers, %sums/numbers#6) "
+                        "[convert.u(min(max(add(round_even(mul(add(acc, in0), in1)), 7), 0), 255))]"));
+}
+
+TEST_F(BytesTest, QuantisedAroundAConvolution) {
+  const ValueId x = input("x", {1, 3, 5, 6}, DType::kU8);
+  const ValueId real = dequantised("real", x, constant("x_scale", {}, {0.02f}), number("x_zero", DType::kU8, 131));
+  const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {4, 3, 3, 3}, 5),
+                                constant("w_scale", {4, 1, 1, 1}, {0.01f, 0.02f, 0.03f, 0.04f}),
+                                graph.add_constant("w_zero", DType::kI8, {4, 1, 1, 1}, ir::Bytes(4)).id);
+  const ValueId biased = binary(PwOp::kAdd, "biased", convolved("conv", real, w), weights("bias", {4, 1, 1}));
+  output(quantised("y", relu("relu", biased), 0.1, 3));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {1, 3, 5, 6}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  EXPECT_TRUE(multiply_quantized(graph));
+  EXPECT_EQ(ir::verify(graph), "");
+  remove_dead_code(graph);
+  fuse_pointwise(graph);
+  EXPECT_TRUE(fuse_epilogues(graph));
+  simplify_programs(graph);
+  remove_dead_code(graph);
+  EXPECT_EQ(ir::verify(graph), "");
+  // Scales and the bias are in units of the output; bounds came with them.
+  EXPECT_THAT(ir::print(graph),
+              HasSubstr("%y: uint8[1, 4, 5, 6] = Conv(%x, %w_real/bytes, %x_zero; %conv/numbers, %conv/numbers#2)"));
+  EXPECT_THAT(ir::print(graph),
+              HasSubstr("[convert.u(min(max(add(round_even(max(add(mul(acc, in0), in1), 0)), 3), 0), 255))]"));
+  expect_close(before, ir::interpret(graph, inputs));
+}
+
+// A shortcut that was quantised before is added in the program, after the sums were rounded to levels of their own.
+TEST_F(BytesTest, AShortcutOfBytesIsFused) {
+  const ValueId x = input("x", {3, 8}, DType::kU8), shortcut = input("shortcut", {3, 5}, DType::kU8);
+  const ValueId zero = number("zero", DType::kU8, 100), scale = constant("scale", {}, {0.05f});
+  const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {8, 5}, 5), constant("w_scale", {}, {0.01f}),
+                                number("w_zero", DType::kI8, 0));
+  const ValueId y = product("product", dequantised("real", x, scale, zero), w);
+  const ValueId again = dequantised("again", quantised("levels", y, 0.05, 100), scale, zero);
+  const ValueId sum = binary(PwOp::kAdd, "sum", again, dequantised("other", shortcut, scale, zero));
+  output(quantised("y", sum, 0.1, 90));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {3, 8}, 1), random_bytes(DType::kU8, {3, 5}, 2)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  run_passes(graph);
+  const std::string text = ir::print(graph);
+  EXPECT_THAT(text, HasSubstr("%y: uint8[3, 5] = MatMul(%x, %w_real/bytes, %zero; "));
+  EXPECT_EQ(graph.order().size(), 1u) << text;
+  expect_close(before, ir::interpret(graph, inputs));
+}
+
+// Each group of few channels: kernels of fp32 are faster.
+TEST_F(BytesTest, DepthwiseConvolutionsStayInFp32) {
+  const ValueId x = input("x", {1, 4, 5, 6}, DType::kU8);
+  const ValueId real = dequantised("real", x, constant("x_scale", {}, {0.02f}), number("x_zero", DType::kU8, 131));
+  const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {4, 1, 3, 3}, 5),
+                                constant("w_scale", {}, {0.01f}), number("w_zero", DType::kI8, 0));
+  output(conv("y", real, w, 1, 4));
+  EXPECT_FALSE(multiply_quantized(graph));
+}
+
+}  // namespace
+}  // namespace planwright::builder
