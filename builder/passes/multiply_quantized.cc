@@ -1,5 +1,6 @@
 // Models that say how their tensors are quantised: a product in fp32 of dequantised bytes by dequantised constants is
-// one of the bytes, times the scales. What quantises its result again is then fused behind it (fuse_epilogues).
+// one of the bytes, times the scales. Small constants are dequantised by the time the model is imported. What quantises
+// the result again is fused behind it (fuse_epilogues).
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "builder/ir/interpret.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
+#include "builder/passes/scaled_runs.h"
 
 namespace planwright::builder {
 namespace {
@@ -143,7 +145,13 @@ std::optional<Weights> dequantised_weights(const ir::Graph& graph, ValueId id) {
   return weights;
 }
 
-// The scale of each filter or column; nullopt where one has several.
+// A product's weights as levels, int8, and a scale for each filter or column.
+struct Columns {
+  Tensor levels;
+  std::vector<double> scales;
+};
+
+// nullopt where a column has several scales.
 std::optional<std::vector<double>> column_scales(const Weights& weights, bool is_conv) {
   const std::vector<int64_t>& dims = weights.scales.dims;
   const auto columns = static_cast<size_t>(is_conv ? dims[0] : dims.back());
@@ -157,6 +165,36 @@ std::optional<std::vector<double>> column_scales(const Weights& weights, bool is
     scales[column] = scale;
   }
   return scales;
+}
+
+// Of constants that were dequantised before: a column's are integers times a scale.
+std::optional<Columns> columns_of_constant(const ir::Value& weights, bool is_conv) {
+  const std::vector<int64_t> dims = constant_dims(weights);
+  const auto count = static_cast<int64_t>(weights.constant->size() / sizeof(float));
+  const int64_t columns = is_conv ? dims[0] : dims.back();
+  if (weights.dtype != DType::kF32 || count == 0) return std::nullopt;
+  const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
+  Columns found{{DType::kI8, dims, ir::Bytes(static_cast<size_t>(count))}, {}};
+  auto* levels = reinterpret_cast<int8_t*>(found.levels.data.data());
+  for (int64_t i = 0; i < columns; ++i) {
+    const int64_t length = count / columns;
+    const ScaledRun run = is_conv ? row_run(length, i) : ScaledRun{i, length, columns};
+    found.scales.push_back(static_cast<double>(scale_of(elements, run, DType::kI8, levels)));
+    if (found.scales.back() == 0) return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<Columns> columns_of(const ir::Graph& graph, const ir::Node& node) {
+  const bool is_conv = node.kind == OpKind::kConv;
+  const ir::Value& weights = graph.value(node.inputs[1]);
+  if (!is_conv && weights.rank() != 2) return std::nullopt;
+  if (weights.is_constant()) return columns_of_constant(weights, is_conv);
+  std::optional<Weights> found = dequantised_weights(graph, node.inputs[1]);
+  if (!found || found->levels.data.empty()) return std::nullopt;
+  std::optional<std::vector<double>> scales = column_scales(*found, is_conv);
+  if (!scales) return std::nullopt;
+  return Columns{std::move(found->levels), std::move(*scales)};
 }
 
 // Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels.
@@ -175,22 +213,19 @@ bool multiply_levels(ir::Graph& graph, ir::Node& node) {
   const std::optional<Tensor> x_scale = constant_of(graph, x->scale);
   if (!x_scale || x_scale->data.size() != sizeof(float)) return false;
   if (x->zero != kNone && !(ir::product(graph.value(x->zero).dims) == Dim(1))) return false;
-  const std::optional<Weights> weights = dequantised_weights(graph, node.inputs[1]);
-  if (!weights || weights->levels.data.empty() || (!is_conv && weights->levels.dims.size() != 2)) return false;
-  if (!is_worth_it(graph, node)) return false;
-  std::optional<std::vector<double>> scales = column_scales(*weights, is_conv);
-  if (!scales) return false;
-  for (double& scale : *scales) scale *= element(*x_scale, 0);
+  std::optional<Columns> weights = columns_of(graph, node);
+  if (!weights || !is_worth_it(graph, node)) return false;
+  for (double& scale : weights->scales) scale *= element(*x_scale, 0);
 
   const ir::Value out = graph.value(node.outputs[0]);
   const std::string name = graph.value(node.inputs[1]).name;
   std::vector<int64_t> dims(is_conv ? weights->levels.dims.size() - 1 : 1, 1);
-  dims[0] = static_cast<int64_t>(scales->size());
+  dims[0] = static_cast<int64_t>(weights->scales.size());
   node.inputs = {x->bytes,
                  graph.add_constant(name + "/bytes", DType::kI8, weights->levels.dims, weights->levels.data).id};
   if (x->zero != kNone) node.inputs.push_back(x->zero);
   node.core_inputs = static_cast<int32_t>(node.inputs.size());
-  const ValueId factors = add_float_constant(graph, name + "/scales", dims, *scales);
+  const ValueId factors = add_float_constant(graph, name + "/scales", dims, weights->scales);
   const ValueId sums = graph.add_value(out.name + "/sums", DType::kI32, out.dims).id;
   const ir::NodeId next = node_behind(graph, node.id);
   node.outputs[0] = sums;

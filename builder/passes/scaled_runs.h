@@ -33,6 +33,11 @@ struct IntegerRange {
 // Of 4 or 8 bits.
 inline IntegerRange integer_range(int bits) { return bits == 4 ? IntegerRange{-8, 7} : IntegerRange{-128, 127}; }
 
+// The scale of a run of which all elements are integers of the type (int4, int8) times that, which are written to their
+// places in `to` then; 0 where it holds other numbers. Quantisers give the largest the largest integer, of either sign;
+// not all do.
+float scale_of(const float* elements, const ScaledRun& run, DType dtype, int8_t* to);
+
 // Whether a value is a constant matrix of fp32 that is large enough.
 inline bool is_large_matrix(const ir::Value& value) {
   return value.is_constant() && value.dtype == DType::kF32 && value.rank() == 2 &&

@@ -14,10 +14,14 @@ bool is_raw(const KernelArgs& args) {
          args.program[1].op == PwOp::kStore;
 }
 
+bool is_stored_as_number(DType type) {
+  return type == DType::kF32 || type == DType::kI8 || type == DType::kU8 || type == DType::kI32;
+}
+
 bool is_integer(PwClass type) { return type == PwClass::kInt || type == PwClass::kUint; }
 
 // Whether an instruction is known, given what registers hold, of which it writes one.
-bool follow(const KernelArgs& args, const GemmTier& tier, const PwInstr& instr, Held* held) {
+bool follow(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int), const PwInstr& instr, Held* held) {
   switch (instr.op) {
     case PwOp::kLoad:
       if (class_of(args.inputs[args.core_inputs + instr.operand].dtype) != instr.type) return false;
@@ -36,11 +40,9 @@ bool follow(const KernelArgs& args, const GemmTier& tier, const PwInstr& instr, 
       held[instr.dst] = Held::kToStore;
       return true;
     case PwOp::kStore:
-      return class_of(args.outputs[0].dtype) == instr.type &&
+      return class_of(args.outputs[instr.operand].dtype) == instr.type &&
              held[instr.a] == (instr.type == PwClass::kFloat ? Held::kFloat : Held::kToStore);
-    // Not every tier rounds it once.
-    case PwOp::kMulAdd: return false;
-    default: held[instr.dst] = Held::kFloat; return tier.is_strip_program(&instr, 1);
+    default: held[instr.dst] = Held::kFloat; return is_strip_program(&instr, 1);
   }
 }
 
@@ -95,7 +97,20 @@ class Chain {
     ColumnNumber number = {};
   };
   // How far the operations so far have come in ByteFinish.
-  enum class Stage : uint8_t { kSum, kBefore, kScale, kAfter, kLow, kHigh, kRounded, kZero, kLeast, kMost };
+  enum class Stage : uint8_t {
+    kSum,
+    kBefore,
+    kScale,
+    kAfter,
+    kLow,
+    kHigh,
+    kRounded,
+    kZero,
+    kLeast,
+    kMost,
+    kShift,
+    kRescale
+  };
 
   bool advance(Stage to) {
     if (stage_ >= to) return false;
@@ -115,13 +130,23 @@ class Chain {
           to->activation.zero = number.constant;
           return is_constant && advance(Stage::kZero);
         }
+        if (stage_ > Stage::kRounded) {
+          to->activation.shift = number.constant;
+          return is_constant && advance(Stage::kShift);
+        }
         if (stage_ == Stage::kSum) {
           to->before = number;
           return advance(Stage::kBefore);
         }
         to->after = number;
         return advance(Stage::kAfter);
-      case PwOp::kMul: to->scale = number; return advance(Stage::kScale);
+      case PwOp::kMul:
+        if (stage_ >= Stage::kRounded) {
+          to->activation.rescale = number.constant;
+          return is_constant && advance(Stage::kRescale);
+        }
+        to->scale = number;
+        return advance(Stage::kScale);
       case PwOp::kMax:
         (stage_ < Stage::kRounded ? to->activation.low : to->activation.least) = number.constant;
         return is_constant && number.constant == number.constant &&
@@ -138,10 +163,11 @@ class Chain {
   // Whether the result is what the output can hold.
   bool fits(ByteEpilogue* epilogue) const {
     const ByteActivation& f = epilogue->activation;
+    const bool is_level = stage_ < Stage::kShift;
     switch (args_.outputs[0].dtype) {
       case DType::kF32: return true;
-      case DType::kU8: return f.rounds && f.least >= 0.0f && f.most <= 255.0f && f.least <= f.most;
-      case DType::kI8: return f.rounds && f.least >= -128.0f && f.most <= 127.0f && f.least <= f.most;
+      case DType::kU8: return is_level && f.rounds && f.least >= 0.0f && f.most <= 255.0f && f.least <= f.most;
+      case DType::kI8: return is_level && f.rounds && f.least >= -128.0f && f.most <= 127.0f && f.least <= f.most;
       default: return false;
     }
   }
@@ -162,11 +188,26 @@ Status validate_byte_program(const KernelArgs& args, const GemmTier& tier) {
   }
   Held held[kMaxPwRegisters] = {};
   for (int i = 0; i < args.program_size; ++i) {
-    if (!follow(args, tier, args.program[i], held)) {
+    // Not every tier rounds a MulAdd once.
+    if (args.program[i].op == PwOp::kMulAdd || !follow(args, tier.is_strip_program, args.program[i], held)) {
       return error(StatusCode::kUnsupported, "instruction %d of the epilogue does not compute in fp32", i);
     }
   }
   return kOkStatus;
+}
+
+bool computes_in_floats(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int)) {
+  for (int i = 0; i < args.input_count; ++i) {
+    if (!is_stored_as_number(args.inputs[i].dtype)) return false;
+  }
+  for (int i = 0; i < args.output_count; ++i) {
+    if (!is_stored_as_number(args.outputs[i].dtype)) return false;
+  }
+  Held held[kMaxPwRegisters] = {};
+  for (int i = 0; i < args.program_size; ++i) {
+    if (!follow(args, is_strip_program, args.program[i], held)) return false;
+  }
+  return true;
 }
 
 ByteEpilogue match_bytes(const KernelArgs& args, const bool* columns) {

@@ -31,6 +31,9 @@ struct ByteEpilogue {
 // For arguments that validate_common.
 Status validate_byte_program(const KernelArgs& args, const GemmTier& tier);
 
+// The same of a Pointwise over fp32, int8, uint8 and int32, without the last.
+bool computes_in_floats(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int));
+
 // What a validated program is. columns[i]: operand i is fp32, and a number for each column or one for all.
 ByteEpilogue match_bytes(const KernelArgs& args, const bool* columns);
 

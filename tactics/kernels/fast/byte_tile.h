@@ -42,11 +42,13 @@ struct ByteRows {
 };
 
 // A tile's epilogue where it is: clamp((sum + before) * scale + after, low, high), then if `rounds` rounded to the
-// nearest integer, ties to even, and clamp(that + zero, least, most).
+// nearest integer, ties to even, and clamp(that + zero, least, most), of which an fp32 output is (that + shift) *
+// rescale.
 struct ByteActivation {
   float low = -__builtin_inff(), high = __builtin_inff();
   bool rounds = false;
   float zero = 0.0f, least = -__builtin_inff(), most = __builtin_inff();
+  float shift = -0.0f, rescale = 1.0f;
 };
 struct ByteFinish {
   const int32_t* sums;  // rows `pitch` apart

@@ -1,7 +1,6 @@
 #include "tactics/kernels/fast/byte_tile.h"
 
-#include "tactics/kernels/fast/integer_strip.h"
-#include "tactics/kernels/fast/vector.h"
+#include "tactics/kernels/fast/byte_strip.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
@@ -143,6 +142,7 @@ void gather(const ByteRows& rows) {
 
 // Writes the first `count` lanes.
 struct ToFloats {
+  static constexpr bool kScales = true;
   static HWY_INLINE void store(FloatVec x, int count, float* row, int64_t at) {
     if (count == kLanes) return hn::StoreU(x, kF, row + at);
     store_n(x, row + at, count);
@@ -150,6 +150,7 @@ struct ToFloats {
 };
 template <typename T>
 struct ToBytes {
+  static constexpr bool kScales = false;
   static HWY_INLINE void store(FloatVec x, int count, float* row, int64_t at) {
     const hn::Rebind<T, FloatTag> tag;
     const auto bytes = hn::DemoteTo(tag, hn::ConvertTo(kI32, x));
@@ -167,6 +168,7 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
   const ByteActivation& f = tile.activation;
   const FloatVec low = hn::Set(kF, f.low), high = hn::Set(kF, f.high);
   const FloatVec zero = hn::Set(kF, f.zero), least = hn::Set(kF, f.least), most = hn::Set(kF, f.most);
+  const FloatVec shift = hn::Set(kF, f.shift), rescale = hn::Set(kF, f.rescale);
   for (int j = 0; j < tile.columns; j += kLanes) {
     const int count = tile.columns - j < kLanes ? tile.columns - j : kLanes;
     const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
@@ -176,7 +178,10 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
       x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
       // NaN stays NaN: these give their second operand then.
       x = hn::Min(high, hn::Max(low, x));
-      if constexpr (kRounds) x = hn::Min(most, hn::Max(least, hn::Add(hn::Round(x), zero)));
+      if constexpr (kRounds) {
+        x = hn::Min(most, hn::Max(least, hn::Add(hn::Round(x), zero)));
+        if constexpr (To::kScales) x = hn::Mul(hn::Add(x, shift), rescale);
+      }
       To::store(x, count, tile.out[r], tile.column + j);
     }
   }
@@ -197,33 +202,8 @@ void widen_sums(int32_t* sums, int64_t count) {
   }
 }
 
-template <typename T>
-void widen_from(const void* from, int64_t count, float* to) {
-  const T* elements = static_cast<const T*>(from);
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
-}
-
-void widen(DType type, const void* from, int64_t count, float* to) {
-  switch (type) {
-    case DType::kI8: return widen_from<int8_t>(from, count, to);
-    case DType::kU8: return widen_from<uint8_t>(from, count, to);
-    default: return widen_from<int32_t>(from, count, to);
-  }
-}
-
-template <typename T, typename Wide>
-void narrow_to(const float* from, int64_t count, void* to) {
-  T* elements = static_cast<T*>(to);
-  for (int64_t i = 0; i < count; ++i) elements[i] = static_cast<T>(saturated<Wide>(from[i]));
-}
-
-void narrow_floats(DType type, const float* from, int64_t count, void* to) {
-  switch (type) {
-    case DType::kI8: return narrow_to<int8_t, int64_t>(from, count, to);
-    case DType::kU8: return narrow_to<uint8_t, uint64_t>(from, count, to);
-    default: return narrow_to<int32_t, int64_t>(from, count, to);
-  }
-}
+void widen(DType type, const void* from, int64_t count, float* to) { widen_strip(type, from, 1, count, to); }
+void narrow_floats(DType type, const float* from, int64_t count, void* to) { narrow_strip(type, from, count, to, 1); }
 
 }  // namespace
 

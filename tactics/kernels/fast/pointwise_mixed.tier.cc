@@ -1,8 +1,10 @@
 // Pointwise programs over fp32, integers and bools together: comparisons of tokens, masks, index arithmetic.
 //
 // Interpreted over strips as fp32 alone is. Registers hold 256 elements of their class, float or 64-bit integers; the
-// loops over integers are plain C++ that the compiler vectorises for the tier, those over floats are run_strip's.
-#include "tactics/kernels/fast/integer_strip.h"
+// loops over integers are plain C++ that the compiler vectorises for the tier, those over floats are run_strip's. What
+// only loads and stores integers, as quantising does, is one program of floats.
+#include "tactics/kernels/fast/byte_epilogue.h"
+#include "tactics/kernels/fast/byte_strip.h"
 #include "tactics/kernels/fast/pointwise_plan.h"
 #include "tactics/kernels/fast/program_strip.h"
 #include "tactics/kernels/tier.h"
@@ -123,6 +125,41 @@ void compute(const PwInstr& instr, const Registers& registers, int n) {
   compute_bits(instr.op, registers.uints(a), registers.uints(b), registers.uints(c), registers.uints(dst), n);
 }
 
+// As run_strip_at, of what computes_in_floats.
+void run_floats_at(const KernelArgs& args, const PointwisePlan& plan, const OuterPosition& at, int64_t start, int count,
+                   const Registers& registers) {
+  const int inner = plan.nest.rank - 1;
+  const auto stride_of = [&](int view) { return plan.nest.strides[view][inner]; };
+  const auto address = [&](const TensorView& view, int index) {
+    const int64_t offset = at.offset(index) + start * stride_of(index);
+    return view.as<std::byte>() + offset * static_cast<int64_t>(size_of(view.dtype));
+  };
+  static_assert(kMaxPwOperands + kMaxPwOutputs <= kMaxPwRegisters);
+  StripOperand operands[kMaxPwOperands];
+  for (int i = 0; i < args.input_count; ++i) {
+    const int index = args.output_count + i;
+    const std::byte* from = address(args.inputs[i], index);
+    const int64_t stride = stride_of(index);
+    operands[i] = {reinterpret_cast<const float*>(from), stride};
+    if (args.inputs[i].dtype == DType::kF32) continue;
+    widen_strip(args.inputs[i].dtype, from, stride, stride == 0 ? 1 : count, registers.floats(i));
+    operands[i] = {registers.floats(i), stride == 0 ? 0 : 1};
+  }
+  StripOutput outputs[kMaxPwOutputs];
+  for (int i = 0; i < args.output_count; ++i) {
+    const bool is_float = args.outputs[i].dtype == DType::kF32;
+    outputs[i] = {
+        is_float ? reinterpret_cast<float*>(address(args.outputs[i], i)) : registers.floats(kMaxPwOperands + i),
+        is_float ? stride_of(i) : 1};
+  }
+  run_strip(strip_program(args.program, args.program_size), operands, nullptr, outputs, count,
+            registers.for_run_strip());
+  for (int i = 0; i < args.output_count; ++i) {
+    if (args.outputs[i].dtype == DType::kF32) continue;
+    narrow_strip(args.outputs[i].dtype, outputs[i].data, count, address(args.outputs[i], i), stride_of(i));
+  }
+}
+
 void run_strip_at(const KernelArgs& args, const PointwisePlan& plan, const OuterPosition& at, int64_t start, int count,
                   const Registers& registers) {
   const int inner = plan.nest.rank - 1;
@@ -156,10 +193,15 @@ void run_strip_at(const KernelArgs& args, const PointwisePlan& plan, const Outer
 Status run(const KernelArgs& args) {
   if (element_count(args.outputs[0]) == 0) return kOkStatus;
   const PointwisePlan plan = plan_pointwise(args, kStripLength);
+  const bool in_floats = fast::computes_in_floats(args, is_strip_program);
   parallel_for(*args.executor, plan.tasks, [&](int64_t task, int worker) {
     const Registers registers(args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
     for_each_strip(plan, task, [&](const OuterPosition& at, int64_t start, int count) {
-      run_strip_at(args, plan, at, start, count, registers);
+      if (in_floats) {
+        run_floats_at(args, plan, at, start, count, registers);
+      } else {
+        run_strip_at(args, plan, at, start, count, registers);
+      }
     });
   });
   return kOkStatus;

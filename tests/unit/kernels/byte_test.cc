@@ -85,7 +85,7 @@ DType random_output(Rng& rng) {
 TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
 
 // Epilogues by number; `column_axis` is the output's.
-constexpr int kEpilogues = 8;
+constexpr int kEpilogues = 9;
 void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
   const Dims dims = c->outputs[0].dims();
   Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
@@ -131,6 +131,14 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
            convert(3, 22, kUint, kFloat), pw_const(4, 100), pw_compute(PwOp::kAdd, 3, 3, 4),
            pw_compute(PwOp::kDiv, 0, 0, 3)});
       operands = {TestTensor::random(rng, DType::kI32, columns, -1e5, 1e5), random_bytes(rng, DType::kU8, {}, {})};
+      break;
+    case 8:  // levels made numbers again
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 1, 0), pw_compute(PwOp::kRoundEven, 0, 0), pw_const(1, zero),
+           pw_compute(PwOp::kAdd, 0, 0, 1), pw_const(1, 0), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 255),
+           pw_compute(PwOp::kMin, 0, 0, 1), pw_const(1, zero), pw_compute(PwOp::kSub, 0, 0, 1), pw_const(1, 0.125),
+           pw_compute(PwOp::kMul, 0, 0, 1)});
+      type = DType::kF32;
+      operands = {scales(rng, columns)};
       break;
     default:  // not in range of what is stored
       add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
@@ -233,6 +241,40 @@ TEST(ByteTest, AnyThreads) {
     KernelCase c = as_bytes(rng, conv_case(rng, shape));
     add_byte_epilogue(rng, 4, 1, &c);
     expect_same_bits_on_any_threads(*kernel, c);
+  }
+}
+
+// Pointwise programs that only load and store integers: all tiers give the reference's bytes, also of what does not
+// fit.
+TEST(ByteTest, QuantisingAndDequantising) {
+  Rng rng(8);
+  for (const KernelDescriptor* kernel : family_of(OpKind::kPointwise, "pointwise_mixed")) {
+    for (int i = 0; i < 120; ++i) {
+      const Dims dims = {random_int(rng, 1, 4), random_int(rng, 1, 40), random_int(rng, 1, 30)};
+      const auto strides = [&] { return random_int(rng, 0, 2) == 0 ? random_strides(rng, dims) : dense_strides(dims); };
+      const DType from = random_output(rng), to = random_output(rng);
+      TestTensor x = from == DType::kF32 ? TestTensor::random(rng, from, dims, strides(), -300, 300)
+                                         : random_bytes(rng, from, dims, strides());
+      if (from == DType::kF32 && i % 3 == 0) {
+        std::vector<double> elements = x.elements();
+        elements.front() = __builtin_nan("");
+        elements.back() = i % 2 == 0 ? 3e9 : -1e20;
+        x.set_elements(elements);
+      }
+      std::vector<PwInstr> program = {pw_load(21, 0, class_of(from)), convert(0, 21, class_of(from), kFloat),
+                                      pw_load(1, 1), pw_compute(PwOp::kMul, 0, 0, 1)};
+      if (i % 4 == 0 && to != DType::kF32) {
+        program.push_back(convert(20, 0, kFloat, class_of(to)));
+        program.push_back(pw_store(0, 20, class_of(to)));
+      } else {
+        append_store(to, 5, &program);
+      }
+      KernelCase c = KernelCase::of(OpKind::kPointwise, {}, {TestTensor(to, dims, strides())});
+      c.with_program(program, {x, scales(rng, {dims[1], 1})});
+      if (i % 2 == 0) c.inputs[1].map([](double scale) { return scale * 1e4; });
+      if (from == DType::kF32 && to == DType::kF32) continue;
+      expect_like_reference(*kernel, c, kExact, {}, 1 + i % 2);
+    }
   }
 }
 

@@ -173,6 +173,28 @@ TEST_F(BytesTest, QuantisedAroundAConvolution) {
   expect_close(before, ir::interpret(graph, inputs));
 }
 
+// The importer dequantises small constants itself.
+TEST_F(BytesTest, WeightsThatWereDequantisedBefore) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  std::vector<float> elements;
+  for (int i = 0; i < 40; ++i) {
+    const float scale = 0.01f * static_cast<float>(1 + i % 5);
+    elements.push_back(static_cast<float>(i < 5 ? 127 : i * 53 % 255 - 127) * scale);
+  }
+  const ValueId real = dequantised("real", x, constant("scale", {}, {0.02f}), number("zero", DType::kU8, 131));
+  output(product("y", real, constant("w", {8, 5}, elements)));
+  EXPECT_THAT(after_pass(multiply_quantized, graph, {random_bytes(DType::kU8, {3, 8}, 1)}),
+              HasSubstr("%y/sums: int32[3, 5] = MatMul(%x, %w/bytes, %zero)"));
+}
+
+// Weights of which nothing says that they were quantised.
+TEST_F(BytesTest, WeightsInFp32Stay) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId real = dequantised("real", x, constant("scale", {}, {0.02f}), number("zero", DType::kU8, 131));
+  output(product("y", real, weights("w", {8, 5})));
+  EXPECT_FALSE(multiply_quantized(graph));
+}
+
 // A shortcut that was quantised before is added in the program, after the sums were rounded to levels of their own.
 TEST_F(BytesTest, AShortcutOfBytesIsFused) {
   const ValueId x = input("x", {3, 8}, DType::kU8), shortcut = input("shortcut", {3, 5}, DType::kU8);
