@@ -23,19 +23,32 @@ struct Range {
   bool integral = false;
 };
 
-Range range_of_type(DType dtype) {
-  switch (dtype) {
-    case DType::kI8: return {-128, 127, true};
-    case DType::kU8: return {0, 255, true};
-    default: return {-kInfinity, kInfinity, true};
-  }
-}
+Range range_of_type(DType dtype) { return dtype == DType::kU8 ? Range{0, 255, true} : Range{-128, 127, true}; }
 
 // Numbers that are known now, one or of these dims.
 struct Numbers {
   std::vector<int64_t> dims;
   std::vector<double> elements;
 };
+
+// Values may be read twice each time, so what is further down than that is not looked at.
+constexpr int kMostDepth = 8;
+
+Range range_of(const SsaProgram& program, PwValue value, int depth = kMostDepth) {
+  const SsaInstr& instr = program.at(value);
+  if (depth == 0) return {};
+  if (instr.op == PwOp::kConst) {
+    const double number = instr.as_double();
+    return {number, number, std::nearbyint(number) == number};
+  }
+  if (instr.op == PwOp::kRoundEven) return {-kInfinity, kInfinity, true};
+  if (instr.op != PwOp::kMin && instr.op != PwOp::kMax && instr.op != PwOp::kAdd) return {};
+  const Range a = range_of(program, instr.read[0], depth - 1), b = range_of(program, instr.read[1], depth - 1);
+  const bool integral = a.integral && b.integral;
+  if (instr.op == PwOp::kMin) return {std::min(a.low, b.low), std::min(a.high, b.high), integral};
+  if (instr.op == PwOp::kMax) return {std::max(a.low, b.low), std::max(a.high, b.high), integral};
+  return {a.low + b.low, a.high + b.high, integral};
+}
 
 bool is_integer_class(PwClass type) { return type == PwClass::kInt || type == PwClass::kUint; }
 
@@ -134,14 +147,11 @@ class Joiner {
       case PwOp::kAcc: return made_.program.accumulator();
       case PwOp::kConst: return made_.program.constant(static_cast<double>(static_cast<int64_t>(instr.bits)));
       case PwOp::kConvert:
-        *is_cut = instr.from == PwClass::kFloat && !range_of(read[0]).integral;
+        *is_cut = instr.from == PwClass::kFloat && !range_of(made_.program, read[0]).integral;
         return instr.from == PwClass::kDouble ? kNothing : read[0];
       case PwOp::kNarrow: {
         const auto type = static_cast<DType>(instr.operand);
-        if (type == DType::kI32) return read[0];
-        const Range of = range_of(read[0]), allowed = range_of_type(type);
-        const bool fits = of.integral && of.low >= allowed.low && of.high <= allowed.high;
-        return fits && (type == DType::kI8 || type == DType::kU8) ? read[0] : kNothing;
+        return type == DType::kI32 || is_level(made_.program, read[0], type) ? read[0] : kNothing;
       }
       case PwOp::kAdd:
       case PwOp::kSub:
@@ -235,12 +245,12 @@ class Joiner {
   }
 
   // value * factor, which is value / inverse, with the factor as far inside as it goes.
-  PwValue scaled(PwValue value, const Numbers& factor, const Numbers& inverse) {
+  PwValue scaled(PwValue value, const Numbers& factor, const Numbers& inverse, int depth = kMostDepth) {
     const SsaInstr instr = made_.program.at(value);
     if (const std::optional<Numbers> numbers = numbers_of(value)) {
       if (const std::optional<Numbers> by = compute(PwOp::kDiv, *numbers, inverse)) return of_numbers(*by);
     }
-    switch (instr.op) {
+    switch (depth == 0 ? PwOp::kLoad : instr.op) {
       case PwOp::kMul:
         for (const int side : {1, 0}) {
           const std::optional<Numbers> other = numbers_of(instr.read[side]);
@@ -252,31 +262,13 @@ class Joiner {
       case PwOp::kSub:
       case PwOp::kMin:
       case PwOp::kMax: {
-        const PwValue a = scaled(instr.read[0], factor, inverse), b = scaled(instr.read[1], factor, inverse);
+        const PwValue a = scaled(instr.read[0], factor, inverse, depth - 1);
+        const PwValue b = scaled(instr.read[1], factor, inverse, depth - 1);
         return made_.program.binary(instr.op, a, b);
       }
       default: break;
     }
     return made_.program.binary(PwOp::kMul, value, of_numbers(factor));
-  }
-
-  Range range_of(PwValue value) const {
-    const SsaInstr& instr = made_.program.at(value);
-    const auto of = [&](int read) { return range_of(instr.read[read]); };
-    switch (instr.op) {
-      case PwOp::kConst:
-        return {instr.as_double(), instr.as_double(), std::nearbyint(instr.as_double()) == instr.as_double()};
-      case PwOp::kAcc: return {-kInfinity, kInfinity, true};
-      case PwOp::kConvert:
-        return range_of_type(graph_.value(made_.operands[made_.program.at(instr.read[0]).operand]).dtype);
-      case PwOp::kRoundEven: return {of(0).low, of(0).high, true};
-      case PwOp::kMin:
-        return {std::min(of(0).low, of(1).low), std::min(of(0).high, of(1).high), of(0).integral && of(1).integral};
-      case PwOp::kMax:
-        return {std::max(of(0).low, of(1).low), std::max(of(0).high, of(1).high), of(0).integral && of(1).integral};
-      case PwOp::kAdd: return {of(0).low + of(1).low, of(0).high + of(1).high, of(0).integral && of(1).integral};
-      default: return {};
-    }
   }
 
   ir::Graph& graph_;
@@ -286,6 +278,12 @@ class Joiner {
 };
 
 }  // namespace
+
+bool is_level(const SsaProgram& program, PwValue value, DType type) {
+  if (type != DType::kI8 && type != DType::kU8) return false;
+  const Range of = range_of(program, value), allowed = range_of_type(type);
+  return of.integral && of.low >= allowed.low && of.high <= allowed.high;
+}
 
 std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
                                                const ir::Node& pointwise) {

@@ -21,6 +21,9 @@ struct ByteProgram {
 std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
                                                const ir::Node& pointwise);
 
+// Whether a value of class float was rounded and clipped to integers that the type, int8 or uint8, holds.
+bool is_level(const ir::SsaProgram& program, ir::PwValue value, DType type);
+
 }  // namespace planwright::builder
 
 #endif  // PLANWRIGHT_BUILDER_PASSES_BYTE_PROGRAMS_H_

@@ -13,10 +13,22 @@ using ir::PwValue;
 using ir::SsaProgram;
 using ir::ValueId;
 
+// What follows a product of bytes and makes bytes again is for fuse_epilogues: of two products that are added, each is
+// then stored as bytes, where else one of them would be as int32.
+bool makes_bytes_of_sums(const ir::Graph& graph, const ir::Node& node) {
+  const DType type = graph.value(node.outputs[0]).dtype;
+  return (type == DType::kI8 || type == DType::kU8) &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+           const ir::Node* producer = producer_of(graph, id);
+           return producer != nullptr && is_byte_contraction(graph, *producer);
+         });
+}
+
 // Whether computing the value inside `user`'s loop does no element twice: one reader, over the same elements.
 bool can_inline(ir::Graph& graph, const ir::Node& producer, const ir::Node& user) {
   if (producer.kind != OpKind::kPointwise || producer.outputs.size() != 1) return false;
   const ir::Node* reader = only_user(graph, producer.outputs[0]);
+  if (makes_bytes_of_sums(graph, producer)) return false;
   return reader == &user && same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "builder/ir/interpret.h"
+#include "builder/passes/dequantised.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
 #include "builder/passes/scaled_runs.h"
@@ -17,90 +17,9 @@ namespace {
 using ir::Dim;
 using ir::kNone;
 using ir::PwValue;
-using ir::SsaInstr;
 using ir::SsaProgram;
 using ir::Tensor;
 using ir::ValueId;
-
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
-std::optional<std::vector<int64_t>> dims_of(const ir::Value& value) {
-  std::vector<int64_t> dims;
-  for (const Dim dim : value.dims) {
-    if (!dim.is_constant()) return std::nullopt;
-    dims.push_back(dim.constant());
-  }
-  return dims;
-}
-
-// What a node that only moves elements makes of other ones than those in the graph.
-std::optional<Tensor> moved(const ir::Graph& graph, const ir::Node& node, const Tensor& x) {
-  const std::optional<std::vector<int64_t>> dims = dims_of(graph.value(node.outputs[0]));
-  const bool moves = node.kind == OpKind::kReshape || node.kind == OpKind::kTranspose;
-  if (!moves || !dims) return std::nullopt;
-  return ir::run_reference(node, {&x}, {}, {x.dtype}, {*dims})[0];
-}
-
-const ir::Node* moving_node(const ir::Graph& graph, ValueId id) {
-  const ir::Node* node = producer_of(graph, id);
-  return node != nullptr && (node->kind == OpKind::kReshape || node->kind == OpKind::kTranspose) ? node : nullptr;
-}
-
-// A constant, or one whose elements are still to be moved.
-std::optional<Tensor> constant_of(const ir::Graph& graph, ValueId id) {
-  const ir::Value& value = graph.value(id);
-  if (value.is_constant()) return Tensor{value.dtype, constant_dims(value), *value.constant};
-  const ir::Node* node = moving_node(graph, id);
-  const std::optional<Tensor> from = node == nullptr ? std::nullopt : constant_of(graph, node->inputs[0]);
-  return from ? moved(graph, *node, *from) : std::nullopt;
-}
-
-double element(const Tensor& tensor, size_t i) {
-  const std::byte* at = tensor.data.data() + i * size_of(tensor.dtype);
-  switch (tensor.dtype) {
-    case DType::kI8: return static_cast<int8_t>(*at);
-    case DType::kU8: return static_cast<uint8_t>(*at);
-    default: break;
-  }
-  float number;
-  std::memcpy(&number, at, sizeof number);
-  return static_cast<double>(number);
-}
-
-// What a Pointwise dequantises: bytes less a zero point (kNone: 0), times a scale.
-struct Dequantised {
-  ValueId bytes = kNone, zero = kNone, scale = kNone;
-};
-
-std::optional<Dequantised> dequantised(const ir::Graph& graph, ValueId id) {
-  const ir::Node* node = producer_of(graph, id, OpKind::kPointwise);
-  if (node == nullptr || node->outputs.size() != 1 || graph.value(id).dtype != DType::kF32) return std::nullopt;
-  const SsaProgram program(node->program);
-  const auto unconverted = [&](PwValue value) -> const SsaInstr& {
-    while (program.at(value).op == PwOp::kConvert) value = program.at(value).read[0];
-    return program.at(value);
-  };
-  const auto operand = [&](const SsaInstr& instr) {
-    return instr.op == PwOp::kLoad ? node->inputs[instr.operand] : kNone;
-  };
-  const SsaInstr& product = program.at(program.stored(0));
-  if (product.op != PwOp::kMul || product.type != PwClass::kFloat) return std::nullopt;
-  const SsaInstr* level = &unconverted(product.read[0]);
-  Dequantised found;
-  found.scale = operand(program.at(product.read[1]));
-  if (level->op == PwOp::kSub && level->type == PwClass::kInt) {
-    found.zero = operand(unconverted(level->read[1]));
-    if (found.zero == kNone) return std::nullopt;
-    level = &unconverted(level->read[0]);
-  }
-  found.bytes = operand(*level);
-  if (found.bytes == kNone || found.scale == kNone) return std::nullopt;
-  const DType type = graph.value(found.bytes).dtype;
-  if (!is_byte(type) || graph.value(found.scale).dtype != DType::kF32) return std::nullopt;
-  if (found.zero != kNone && graph.value(found.zero).dtype != type) return std::nullopt;
-  if (!same_shape(graph.value(found.bytes).dims, graph.value(id).dims)) return std::nullopt;
-  return found;
-}
 
 // Constant weights as levels, int8, times scales, fp32, each of the weights' dims.
 struct Weights {
@@ -125,21 +44,22 @@ std::optional<Weights> dequantised_weights(const ir::Graph& graph, ValueId id) {
   if (const ir::Node* node = moving_node(graph, id)) {
     const std::optional<Weights> from = dequantised_weights(graph, node->inputs[0]);
     if (!from) return std::nullopt;
-    return Weights{*moved(graph, *node, from->levels), *moved(graph, *node, from->scales)};
+    return Weights{*moved_elements(graph, *node, from->levels), *moved_elements(graph, *node, from->scales)};
   }
   const std::optional<Dequantised> found = dequantised(graph, id);
   if (!found) return std::nullopt;
-  const std::optional<Tensor> bytes = constant_of(graph, found->bytes), scale = constant_of(graph, found->scale);
-  const std::optional<Tensor> zero = found->zero == kNone ? std::nullopt : constant_of(graph, found->zero);
+  const std::optional<Tensor> bytes = constant_tensor(graph, found->bytes),
+                              scale = constant_tensor(graph, found->scale);
+  const std::optional<Tensor> zero = found->zero == kNone ? std::nullopt : constant_tensor(graph, found->zero);
   if (!bytes || !scale || (found->zero != kNone && !zero)) return std::nullopt;
   const size_t count = bytes->data.size();
   Weights weights{{DType::kI8, bytes->dims, ir::Bytes(count)}, {DType::kF32, bytes->dims, ir::Bytes(4 * count)}};
   for (size_t i = 0; i < count; ++i) {
-    const double offset = zero ? element(*zero, broadcast_index(zero->dims, bytes->dims, i)) : 0;
-    const double level = element(*bytes, i) - offset;
+    const double offset = zero ? element_of(*zero, broadcast_index(zero->dims, bytes->dims, i)) : 0;
+    const double level = element_of(*bytes, i) - offset;
     if (level < -128 || level > 127) return std::nullopt;
     weights.levels.data[i] = static_cast<std::byte>(static_cast<int8_t>(level));
-    const auto of = static_cast<float>(element(*scale, broadcast_index(scale->dims, bytes->dims, i)));
+    const auto of = static_cast<float>(element_of(*scale, broadcast_index(scale->dims, bytes->dims, i)));
     std::memcpy(weights.scales.data.data() + i * sizeof of, &of, sizeof of);
   }
   return weights;
@@ -159,7 +79,7 @@ std::optional<std::vector<double>> column_scales(const Weights& weights, bool is
   std::vector<double> scales(columns);
   for (size_t i = 0; i < count; ++i) {
     const size_t column = is_conv ? i / (count / columns) : i % columns;
-    const double scale = element(weights.scales, i);
+    const double scale = element_of(weights.scales, i);
     if (!std::isfinite(scale) || scale <= 0) return std::nullopt;
     if (scales[column] != 0 && scales[column] != scale) return std::nullopt;
     scales[column] = scale;
@@ -210,12 +130,12 @@ bool multiply_levels(ir::Graph& graph, ir::Node& node) {
   if (!node.program.empty() || node.core_inputs != 2) return false;
   const std::optional<Dequantised> x = dequantised(graph, node.inputs[0]);
   if (!x) return false;
-  const std::optional<Tensor> x_scale = constant_of(graph, x->scale);
+  const std::optional<Tensor> x_scale = constant_tensor(graph, x->scale);
   if (!x_scale || x_scale->data.size() != sizeof(float)) return false;
   if (x->zero != kNone && !(ir::product(graph.value(x->zero).dims) == Dim(1))) return false;
   std::optional<Columns> weights = columns_of(graph, node);
   if (!weights || !is_worth_it(graph, node)) return false;
-  for (double& scale : weights->scales) scale *= element(*x_scale, 0);
+  for (double& scale : weights->scales) scale *= element_of(*x_scale, 0);
 
   const ir::Value out = graph.value(node.outputs[0]);
   const std::string name = graph.value(node.inputs[1]).name;

@@ -14,6 +14,7 @@ namespace planwright::builder {
 using Pass = bool (*)(ir::Graph&);
 
 // ---- Simplify
+bool keep_bytes(ir::Graph& graph);          // what lies between quantised layers stays bytes
 bool multiply_quantized(ir::Graph& graph);  // products of dequantised bytes multiply the bytes; before constants fold
 bool fold_constants(ir::Graph& graph);      // nodes whose inputs are constants run on reference kernels now
 bool remove_dead_code(ir::Graph& graph);

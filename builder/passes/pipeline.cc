@@ -21,9 +21,9 @@ struct NamedPass {
 
 // What one of these does may open a way for another: they run again until none changes anything.
 constexpr NamedPass kSimplify[] = {
-    PW_PASS(remove_dead_code),  PW_PASS(multiply_quantized),   PW_PASS(fold_constants),
-    PW_PASS(simplify_programs), PW_PASS(simplify_algebra),     PW_PASS(sink_expands),
-    PW_PASS(sink_reshapes),     PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
+    PW_PASS(remove_dead_code),     PW_PASS(keep_bytes),       PW_PASS(multiply_quantized), PW_PASS(fold_constants),
+    PW_PASS(simplify_programs),    PW_PASS(simplify_algebra), PW_PASS(sink_expands),       PW_PASS(sink_reshapes),
+    PW_PASS(share_subexpressions), PW_PASS(fold_batch_norm),
 };
 
 // Patterns are matched on the exporter's small nodes, so before these are fused.
@@ -35,8 +35,8 @@ constexpr NamedPass kMatch[] = {
 
 // Again until nothing changes: a one-hot and an activation are several nodes, so they are seen once these are one.
 constexpr NamedPass kFuse[] = {
-    PW_PASS(simplify_algebra), PW_PASS(fuse_pointwise), PW_PASS(sink_reshapes),    PW_PASS(simplify_programs),
-    PW_PASS(match_one_hot),    PW_PASS(fold_constants), PW_PASS(narrow_constants),
+    PW_PASS(simplify_algebra),  PW_PASS(fuse_pointwise), PW_PASS(keep_bytes),     PW_PASS(sink_reshapes),
+    PW_PASS(simplify_programs), PW_PASS(match_one_hot),  PW_PASS(fold_constants), PW_PASS(narrow_constants),
 };
 
 constexpr NamedPass kEpilogues[] = {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "builder/passes/byte_programs.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
 
@@ -101,9 +102,16 @@ class Simplifier {
     return to_.constant_int(static_cast<int64_t>(*splat), instr.type);
   }
 
-  // To double and back nothing is lost.
+  // To double and back nothing is lost; nor by storing levels as bytes.
   PwValue convert(const SsaInstr& instr) {
     const SsaInstr& source = to_.at(instr.read[0]);
+    if (instr.type == PwClass::kFloat && source.op == PwOp::kNarrow) {
+      const SsaInstr& stored = to_.at(source.read[0]);
+      if (stored.op == PwOp::kConvert && stored.from == PwClass::kFloat &&
+          is_level(to_, stored.read[0], static_cast<DType>(source.operand))) {
+        return stored.read[0];
+      }
+    }
     const bool back = source.op == PwOp::kConvert && source.from == PwClass::kFloat &&
                       source.type == PwClass::kDouble && instr.type == PwClass::kFloat;
     return back ? source.read[0] : to_.add(instr);

@@ -46,10 +46,10 @@ bool follow(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int
   }
 }
 
-// The chain of operations from the sums to what is stored, each with a number for each column.
+// The chain of operations from the sums to what is stored, each with a number for each column or with a residual.
 class Chain {
  public:
-  Chain(const KernelArgs& args, const bool* columns) : args_(args), columns_(columns) {}
+  Chain(const KernelArgs& args, const ByteRole* roles) : args_(args), roles_(roles) {}
 
   bool match(ByteEpilogue* epilogue) {
     Node nodes[kMaxPwRegisters] = {};
@@ -59,13 +59,14 @@ class Chain {
         case PwOp::kAcc:
           // A second one would be the sums again.
           if (last_ != 0) return false;
-          nodes[instr.dst] = {++last_, {}};
+          nodes[instr.dst] = {.step = ++last_};
           continue;
         case PwOp::kLoad:
-          if (!columns_[instr.operand]) return false;
-          nodes[instr.dst] = {0, {instr.operand, 0.0f}};
+          if (roles_[instr.operand] == ByteRole::kOther) return false;
+          nodes[instr.dst] = {.number = {instr.operand, 0.0f},
+                              .is_residual = roles_[instr.operand] == ByteRole::kResidual};
           continue;
-        case PwOp::kConst: nodes[instr.dst] = {0, {-1, static_cast<float>(instr.imm_f)}}; continue;
+        case PwOp::kConst: nodes[instr.dst] = {.number = {-1, static_cast<float>(instr.imm_f)}}; continue;
         case PwOp::kConvert: nodes[instr.dst] = nodes[instr.a]; continue;
         case PwOp::kNarrow:
           if (static_cast<DType>(instr.operand) != DType::kF32) return false;
@@ -77,26 +78,38 @@ class Chain {
       }
       const int reads = reads_of(instr.op);
       if (reads > 2) return false;
-      Node chain = nodes[instr.a], other = reads == 2 ? nodes[instr.b] : Node{};
-      const bool swapped = reads == 2 && chain.step == 0;
-      if (swapped) {
+      Node main = nodes[instr.a], other = reads == 2 ? nodes[instr.b] : Node{};
+      // The chain, or else a residual, comes first.
+      if (reads == 2 && (other.step != 0 || (main.step == 0 && other.is_residual))) {
         if (instr.op == PwOp::kSub || instr.op == PwOp::kDiv) return false;
-        chain = nodes[instr.b];
-        other = nodes[instr.a];
+        const Node swapped = main;
+        main = other;
+        other = swapped;
       }
-      if (chain.step != last_ || last_ == 0 || other.step != 0 || !take(instr.op, other.number, epilogue)) return false;
-      nodes[instr.dst] = {++last_, {}};
+      if (other.step != 0) return false;
+      if (main.step == 0) {
+        if (!main.is_residual || other.is_residual || !shape_residual(instr.op, other.number, &main)) return false;
+        nodes[instr.dst] = main;
+        continue;
+      }
+      if (main.step != last_ ||
+          !(other.is_residual ? add_residual(instr.op, other, epilogue) : take(instr.op, other.number, epilogue))) {
+        return false;
+      }
+      nodes[instr.dst] = {.step = ++last_};
     }
     return false;
   }
 
  private:
-  // A place in the chain, or if that is 0 a number.
+  // A place in the chain, or if that is 0 a number or (residual + shift) * scale.
   struct Node {
     int step = 0;
     ColumnNumber number = {};
+    bool is_residual = false, is_scaled = false;
+    float shift = -0.0f, scale = 1.0f;
   };
-  // How far the operations so far have come in ByteFinish.
+  // How far the operations so far have come: those before kLow only in the first activation.
   enum class Stage : uint8_t {
     kSum,
     kBefore,
@@ -118,62 +131,88 @@ class Chain {
     return true;
   }
 
+  bool shape_residual(PwOp op, ColumnNumber number, Node* residual) const {
+    if (number.operand >= 0 || residual->is_scaled) return false;
+    if (op == PwOp::kMul) {
+      residual->scale = number.constant;
+      residual->is_scaled = true;
+      return true;
+    }
+    if ((op != PwOp::kAdd && op != PwOp::kSub) || residual->shift != 0.0f) return false;
+    residual->shift = op == PwOp::kSub ? -number.constant : number.constant;
+    return true;
+  }
+
+  bool add_residual(PwOp op, const Node& residual, ByteEpilogue* to) {
+    if (op != PwOp::kAdd || to->residual >= 0 || !begin_second(to)) return false;
+    to->residual = residual.number.operand;
+    to->end.residual_shift = residual.shift;
+    to->end.residual_scale = residual.scale;
+    return true;
+  }
+
+  bool begin_second(ByteEpilogue* to) {
+    if (to->end.twice) return false;
+    to->end.twice = true;
+    stage_ = Stage::kAfter;
+    return true;
+  }
+
   bool take(PwOp op, ColumnNumber number, ByteEpilogue* to) {
     const bool is_constant = number.operand < 0;
+    const float constant = op == PwOp::kSub ? -number.constant : number.constant;
+    // What follows rounded numbers that were scaled is the second activation's.
+    const bool is_bound = op == PwOp::kMax || op == PwOp::kMin || op == PwOp::kRoundEven;
+    if (is_bound && stage_ >= Stage::kShift && !begin_second(to)) return false;
+    ByteActivation& f = to->end.twice ? to->end.second : to->end.first;
     switch (op) {
       case PwOp::kSub:
-        if (!is_constant) return false;
-        number.constant = -number.constant;
-        [[fallthrough]];
       case PwOp::kAdd:
+        if (op == PwOp::kSub && !is_constant) return false;
         if (stage_ == Stage::kRounded) {
-          to->activation.zero = number.constant;
+          f.zero = constant;
           return is_constant && advance(Stage::kZero);
         }
         if (stage_ > Stage::kRounded) {
-          to->activation.shift = number.constant;
+          f.shift = constant;
           return is_constant && advance(Stage::kShift);
         }
-        if (stage_ == Stage::kSum) {
-          to->before = number;
-          return advance(Stage::kBefore);
-        }
-        to->after = number;
-        return advance(Stage::kAfter);
+        number.constant = constant;
+        (stage_ == Stage::kSum ? to->before : to->after) = number;
+        return advance(stage_ == Stage::kSum ? Stage::kBefore : Stage::kAfter);
       case PwOp::kMul:
         if (stage_ >= Stage::kRounded) {
-          to->activation.rescale = number.constant;
+          f.rescale = constant;
           return is_constant && advance(Stage::kRescale);
         }
         to->scale = number;
         return advance(Stage::kScale);
       case PwOp::kMax:
-        (stage_ < Stage::kRounded ? to->activation.low : to->activation.least) = number.constant;
-        return is_constant && number.constant == number.constant &&
-               advance(stage_ < Stage::kRounded ? Stage::kLow : Stage::kLeast);
+        (stage_ < Stage::kRounded ? f.low : f.least) = constant;
+        return is_constant && constant == constant && advance(stage_ < Stage::kRounded ? Stage::kLow : Stage::kLeast);
       case PwOp::kMin:
-        (stage_ < Stage::kRounded ? to->activation.high : to->activation.most) = number.constant;
-        return is_constant && number.constant == number.constant &&
-               advance(stage_ < Stage::kRounded ? Stage::kHigh : Stage::kMost);
-      case PwOp::kRoundEven: to->activation.rounds = true; return advance(Stage::kRounded);
+        (stage_ < Stage::kRounded ? f.high : f.most) = constant;
+        return is_constant && constant == constant && advance(stage_ < Stage::kRounded ? Stage::kHigh : Stage::kMost);
+      case PwOp::kRoundEven: f.rounds = true; return advance(Stage::kRounded);
       default: return false;
     }
   }
 
   // Whether the result is what the output can hold.
   bool fits(ByteEpilogue* epilogue) const {
-    const ByteActivation& f = epilogue->activation;
-    const bool is_level = stage_ < Stage::kShift;
+    const ByteEnd& end = epilogue->end;
+    const ByteActivation& f = end.twice ? end.second : end.first;
+    const bool is_level = stage_ < Stage::kShift && f.rounds && f.least <= f.most;
     switch (args_.outputs[0].dtype) {
       case DType::kF32: return true;
-      case DType::kU8: return is_level && f.rounds && f.least >= 0.0f && f.most <= 255.0f && f.least <= f.most;
-      case DType::kI8: return is_level && f.rounds && f.least >= -128.0f && f.most <= 127.0f && f.least <= f.most;
+      case DType::kU8: return is_level && f.least >= 0.0f && f.most <= 255.0f;
+      case DType::kI8: return is_level && f.least >= -128.0f && f.most <= 127.0f;
       default: return false;
     }
   }
 
   const KernelArgs& args_;
-  const bool* columns_;
+  const ByteRole* roles_;
   int last_ = 0;  // step of the chain
   Stage stage_ = Stage::kSum;
 };
@@ -210,11 +249,11 @@ bool computes_in_floats(const KernelArgs& args, bool (*is_strip_program)(const P
   return true;
 }
 
-ByteEpilogue match_bytes(const KernelArgs& args, const bool* columns) {
+ByteEpilogue match_bytes(const KernelArgs& args, const ByteRole* roles) {
   ByteEpilogue epilogue;
   if (is_raw(args)) return epilogue;
   epilogue.kind = ByteEpilogue::Kind::kStraight;
-  if (args.program_size == 0 || Chain(args, columns).match(&epilogue)) return epilogue;
+  if (args.program_size == 0 || Chain(args, roles).match(&epilogue)) return epilogue;
   epilogue.kind = ByteEpilogue::Kind::kInterpreted;
   return epilogue;
 }

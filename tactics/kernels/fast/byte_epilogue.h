@@ -21,9 +21,9 @@ struct ByteEpilogue {
     kInterpreted,  // as floats
   };
   Kind kind = Kind::kRaw;
-  // -0 is what can be added to any number.
   ColumnNumber before = {.constant = -0.0f}, scale = {.constant = 1.0f}, after = {.constant = -0.0f};
-  ByteActivation activation;
+  int residual = -1;  // an operand
+  ByteEnd end;
 };
 
 // Whether the program can be run on floats: it computes in that class, which what it loads becomes at once, and what it
@@ -34,8 +34,14 @@ Status validate_byte_program(const KernelArgs& args, const GemmTier& tier);
 // The same of a Pointwise over fp32, int8, uint8 and int32, without the last.
 bool computes_in_floats(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int));
 
-// What a validated program is. columns[i]: operand i is fp32, and a number for each column or one for all.
-ByteEpilogue match_bytes(const KernelArgs& args, const bool* columns);
+// What an operand of an epilogue is to ByteFinish.
+enum class ByteRole : uint8_t {
+  kOther,
+  kColumns,   // fp32, a number for each column or one for all
+  kResidual,  // fp32 or bytes for each row, columns next to each other
+};
+// What a validated program is; roles[i]: of operand i.
+ByteEpilogue match_bytes(const KernelArgs& args, const ByteRole* roles);
 
 }  // namespace planwright::fast
 

@@ -41,23 +41,33 @@ struct ByteRows {
   int64_t step, padded;
 };
 
-// A tile's epilogue where it is: clamp((sum + before) * scale + after, low, high), then if `rounds` rounded to the
-// nearest integer, ties to even, and clamp(that + zero, least, most), of which an fp32 output is (that + shift) *
-// rescale.
+// clamp(x, low, high), then if `rounds` that is rounded to the nearest integer, ties to even, and what becomes of x is
+// (clamp(that + zero, least, most) + shift) * rescale.
 struct ByteActivation {
   float low = -__builtin_inff(), high = __builtin_inff();
   bool rounds = false;
   float zero = 0.0f, least = -__builtin_inff(), most = __builtin_inff();
-  float shift = -0.0f, rescale = 1.0f;
+  float shift = -0.0f, rescale = 1.0f;  // -0 is what can be added to any number
+};
+
+// A tile's epilogue where it is: first((sum + before) * scale + after), to that if there is a residual
+// (residual + residual_shift) * residual_scale, and if `twice` the second activation of all.
+struct ByteEnd {
+  ByteActivation first, second;
+  bool twice = false;
+  float residual_shift = -0.0f, residual_scale = 1.0f;
 };
 struct ByteFinish {
   const int32_t* sums;  // rows `pitch` apart
   int64_t pitch;
   int rows, columns;
-  int64_t column;                       // where the tile begins in rows of the output
+  int64_t column;                       // where the tile begins in rows of the output and the residual
   const float *before, *scale, *after;  // [columns], readable to the next whole vector
-  ByteActivation activation;
-  DType type;         // of the output: fp32, or of bytes, which `least` and `most` keep in range then
+  const float* const* residual;         // [rows], carried as if of floats; or null
+  DType residual_type;                  // fp32, uint8 or int8
+  ByteEnd end;
+  // Of the output: fp32, or of bytes, in whose range `least` and `most` of the last activation are then, which rounds.
+  DType type;
   float* const* out;  // [rows], carried as if of floats
 };
 

@@ -162,13 +162,47 @@ struct ToBytes {
   }
 };
 
-// A vector of columns at a time, whose parameters then stay in registers.
-template <typename To, bool kRounds>
+// `count` of a residual's elements; of all lanes, whole vectors.
+template <typename T>
+HWY_INLINE FloatVec load_residual(const float* row, int64_t at, int count) {
+  const T* from = reinterpret_cast<const T*>(row) + at;
+  const hn::Rebind<T, FloatTag> tag;
+  if (count == kLanes) return hn::ConvertTo(kF, hn::PromoteTo(kI32, hn::LoadU(tag, from)));
+  T lanes[kLanes] = {};
+  for (int i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::ConvertTo(kF, hn::PromoteTo(kI32, hn::LoadU(tag, lanes)));
+}
+template <>
+HWY_INLINE FloatVec load_residual<float>(const float* row, int64_t at, int count) {
+  return count == kLanes ? hn::LoadU(kF, row + at) : load_n(row + at, count);
+}
+
+// NaN stays NaN: Min and Max give their second operand then.
+struct Activation {
+  explicit HWY_INLINE Activation(const ByteActivation& f)
+      : low(hn::Set(kF, f.low)),
+        high(hn::Set(kF, f.high)),
+        zero(hn::Set(kF, f.zero)),
+        least(hn::Set(kF, f.least)),
+        most(hn::Set(kF, f.most)),
+        shift(hn::Set(kF, f.shift)),
+        rescale(hn::Set(kF, f.rescale)) {}
+
+  HWY_INLINE FloatVec clamped(FloatVec x) const { return hn::Min(high, hn::Max(low, x)); }
+  HWY_INLINE FloatVec level(FloatVec x) const {
+    return hn::Min(most, hn::Max(least, hn::Add(hn::Round(clamped(x)), zero)));
+  }
+  HWY_INLINE FloatVec rescaled(FloatVec x) const { return hn::Mul(hn::Add(x, shift), rescale); }
+
+  FloatVec low, high, zero, least, most, shift, rescale;
+};
+
+// A vector of columns at a time, whose parameters then stay in registers. kSecond: 0 none, 1 without rounding, 2 all.
+template <typename To, bool kRounds, int kSecond, typename Residual>
 HWY_INLINE void finish_columns(const ByteFinish& tile) {
-  const ByteActivation& f = tile.activation;
-  const FloatVec low = hn::Set(kF, f.low), high = hn::Set(kF, f.high);
-  const FloatVec zero = hn::Set(kF, f.zero), least = hn::Set(kF, f.least), most = hn::Set(kF, f.most);
-  const FloatVec shift = hn::Set(kF, f.shift), rescale = hn::Set(kF, f.rescale);
+  const Activation first(tile.end.first), second(tile.end.second);
+  const FloatVec residual_shift = hn::Set(kF, tile.end.residual_shift);
+  const FloatVec residual_scale = hn::Set(kF, tile.end.residual_scale);
   for (int j = 0; j < tile.columns; j += kLanes) {
     const int count = tile.columns - j < kLanes ? tile.columns - j : kLanes;
     const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
@@ -176,23 +210,55 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
     for (int r = 0; r < tile.rows; ++r) {
       FloatVec x = hn::ConvertTo(kF, hn::LoadU(kI32, tile.sums + r * tile.pitch + j));
       x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
-      // NaN stays NaN: these give their second operand then.
-      x = hn::Min(high, hn::Max(low, x));
-      if constexpr (kRounds) {
-        x = hn::Min(most, hn::Max(least, hn::Add(hn::Round(x), zero)));
-        if constexpr (To::kScales) x = hn::Mul(hn::Add(x, shift), rescale);
+      x = kRounds ? first.level(x) : first.clamped(x);
+      if constexpr (kRounds && (kSecond != 0 || To::kScales)) x = first.rescaled(x);
+      if constexpr (kSecond != 0) {
+        if (tile.residual != nullptr) {
+          const FloatVec y = load_residual<Residual>(tile.residual[r], tile.column + j, count);
+          x = hn::Add(x, hn::Mul(hn::Add(y, residual_shift), residual_scale));
+        }
+        x = kSecond == 2 ? second.level(x) : second.clamped(x);
+        if constexpr (kSecond == 2 && To::kScales) x = second.rescaled(x);
       }
       To::store(x, count, tile.out[r], tile.column + j);
     }
   }
 }
 
+template <typename To, bool kRounds, int kSecond>
+void finish_residual(const ByteFinish& tile) {
+  switch (tile.residual_type) {
+    case DType::kU8: return finish_columns<To, kRounds, kSecond, uint8_t>(tile);
+    case DType::kI8: return finish_columns<To, kRounds, kSecond, int8_t>(tile);
+    default: return finish_columns<To, kRounds, kSecond, float>(tile);
+  }
+}
+
+template <typename To, bool kRounds>
+void finish_twice(const ByteFinish& tile) {
+  return tile.end.second.rounds ? finish_residual<To, kRounds, 2>(tile) : finish_residual<To, kRounds, 1>(tile);
+}
+
+// To bytes the last activation rounds.
+template <typename T>
+void finish_bytes(const ByteFinish& tile) {
+  if (!tile.end.twice) return finish_columns<ToBytes<T>, true, 0, float>(tile);
+  return tile.end.first.rounds ? finish_residual<ToBytes<T>, true, 2>(tile)
+                               : finish_residual<ToBytes<T>, false, 2>(tile);
+}
+
+void finish_floats(const ByteFinish& tile) {
+  if (tile.end.twice)
+    return tile.end.first.rounds ? finish_twice<ToFloats, true>(tile) : finish_twice<ToFloats, false>(tile);
+  return tile.end.first.rounds ? finish_columns<ToFloats, true, 0, float>(tile)
+                               : finish_columns<ToFloats, false, 0, float>(tile);
+}
+
 void finish(const ByteFinish& tile) {
   switch (tile.type) {
-    case DType::kU8: return finish_columns<ToBytes<uint8_t>, true>(tile);
-    case DType::kI8: return finish_columns<ToBytes<int8_t>, true>(tile);
-    default:
-      return tile.activation.rounds ? finish_columns<ToFloats, true>(tile) : finish_columns<ToFloats, false>(tile);
+    case DType::kU8: return finish_bytes<uint8_t>(tile);
+    case DType::kI8: return finish_bytes<int8_t>(tile);
+    default: return finish_floats(tile);
   }
 }
 

@@ -33,6 +33,12 @@ EpilogueOperand operand_of(const TensorView& view, const TensorView& output, int
   return operand;
 }
 
+ByteRole role_of(const EpilogueOperand& operand, int column_axis) {
+  const int64_t stride = operand.strides[column_axis];
+  if (operand.by_row) return stride == 1 && operand.type != DType::kI32 ? ByteRole::kResidual : ByteRole::kOther;
+  return operand.type == DType::kF32 && stride <= 1 ? ByteRole::kColumns : ByteRole::kOther;
+}
+
 void interpret(const Epilogue& epilogue, const GemmTier& tier, const EpilogueTile& tile, float* registers) {
   const int rows_at_once = kStripLength / tile.pitch;
   for (int first = 0; first < tile.rows; first += rows_at_once) {
@@ -105,14 +111,9 @@ Epilogue make_epilogue(const KernelArgs& args, const GemmTier& tier, int column_
   }
   if (storage == Storage::kBytes) {
     epilogue.straight = epilogue.in_registers = false;
-    const auto is_column = [&](int i) {
-      const EpilogueOperand& operand = epilogue.operands[i];
-      const int64_t stride = operand.strides[column_axis];
-      return operand.type == DType::kF32 && !operand.by_row && (stride == 0 || stride == 1);
-    };
-    bool columns[kMaxPwOperands];
-    for (int i = 0; i < epilogue.operand_count; ++i) columns[i] = is_column(i);
-    epilogue.bytes = match_bytes(args, columns);
+    ByteRole roles[kMaxPwOperands];
+    for (int i = 0; i < epilogue.operand_count; ++i) roles[i] = role_of(epilogue.operands[i], column_axis);
+    epilogue.bytes = match_bytes(args, roles);
     epilogue.program = tier.strip_program(args.program, args.program_size);
     return epilogue;
   }

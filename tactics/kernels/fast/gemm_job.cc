@@ -444,17 +444,20 @@ class TileRunner {
           numbers_[2] = numbers_of(bytes.after, panel, tile.column, room_of_numbers(2));
           numbers_panel_ = panel;
         }
-        return support.finish({.sums = sums,
-                               .pitch = tile.pitch,
-                               .rows = tile.rows,
-                               .columns = tile.columns,
-                               .column = tile.column,
-                               .before = numbers_[0],
-                               .scale = numbers_[1],
-                               .after = numbers_[2],
-                               .activation = bytes.activation,
-                               .type = job_.out_type,
-                               .out = tile.out});
+        return support.finish(
+            {.sums = sums,
+             .pitch = tile.pitch,
+             .rows = tile.rows,
+             .columns = tile.columns,
+             .column = tile.column,
+             .before = numbers_[0],
+             .scale = numbers_[1],
+             .after = numbers_[2],
+             .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
+             .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
+             .end = bytes.end,
+             .type = job_.out_type,
+             .out = tile.out});
       case ByteEpilogue::Kind::kInterpreted: break;
     }
     support.widen_sums(sums, static_cast<int64_t>(tile.rows) * tile.pitch);

@@ -69,10 +69,11 @@ Status validate(const KernelArgs& args) {
   return kOkStatus;
 }
 
-// A maximum needs no rounding.
-Status validate_half(const KernelArgs& args) {
+// A maximum needs no rounding, and floats hold all of these types.
+template <DType kType>
+Status validate_max(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(validate_strided(args));
-  if (args.inputs[0].dtype != DType::kBF16) return error(StatusCode::kUnsupported, "not bf16");
+  if (args.inputs[0].dtype != kType) return error(StatusCode::kUnsupported, "not %s", name_of(kType));
   if (args.params_as<PoolParams>().kind != PoolKind::kMax) return error(StatusCode::kUnsupported, "not the maximum");
   return kOkStatus;
 }
@@ -96,7 +97,7 @@ Span span_of(int64_t out, int64_t in, int kernel, int stride, int dilation, int6
   return span;
 }
 
-// `count` elements as floats, the other lanes 0; and back, of what bf16 holds. `count` in [1, kLanes].
+// `count` elements as floats, the other lanes 0; and back, of what their type holds. `count` in [1, kLanes].
 HWY_INLINE FloatVec load(const float* from, int count) {
   return count == kLanes ? hn::LoadU(kF, from) : load_n(from, count);
 }
@@ -125,6 +126,30 @@ HWY_INLINE void store(FloatVec value, uint16_t* to, int count) {
   for (int i = 0; i < count; ++i) to[i] = all[i];
 }
 
+template <typename T>
+HWY_INLINE FloatVec load_bytes(const T* from, int count) {
+  T some[kLanes] = {};
+  if (count < kLanes) {
+    for (int i = 0; i < count; ++i) some[i] = from[i];
+    from = some;
+  }
+  const hn::RebindToSigned<FloatTag> ints;
+  return hn::ConvertTo(kF, hn::PromoteTo(ints, hn::LoadU(hn::Rebind<T, FloatTag>(), from)));
+}
+template <typename T>
+HWY_INLINE void store_bytes(FloatVec value, T* to, int count) {
+  const hn::Rebind<T, FloatTag> tag;
+  const auto bytes = hn::DemoteTo(tag, hn::ConvertTo(hn::RebindToSigned<FloatTag>(), value));
+  if (count == kLanes) return hn::StoreU(bytes, tag, to);
+  T all[kLanes];
+  hn::StoreU(bytes, tag, all);
+  for (int i = 0; i < count; ++i) to[i] = all[i];
+}
+HWY_INLINE FloatVec load(const uint8_t* from, int count) { return load_bytes(from, count); }
+HWY_INLINE FloatVec load(const int8_t* from, int count) { return load_bytes(from, count); }
+HWY_INLINE void store(FloatVec value, uint8_t* to, int count) { store_bytes(value, to, count); }
+HWY_INLINE void store(FloatVec value, int8_t* to, int count) { store_bytes(value, to, count); }
+
 // The maximum that keeps a NaN in either: x86's gives the second operand where either is NaN.
 HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a); }
 
@@ -133,7 +158,9 @@ HWY_INLINE FloatVec max_nan(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::
 template <bool kMax, int kVectors, typename T>
 HWY_INLINE void fold(const T* const* taps, int count, int64_t c, int valid, FloatVec scale, T* y) {
   FloatVec result[kVectors];
-  for (FloatVec& v : result) v = kMax ? hn::Set(kF, -__builtin_inff()) : hn::Zero(kF);
+  // Of int8, a window that lies wholly in the padding gives 0 (reference/pool.cc).
+  const bool is_zero = !kMax || (count == 0 && sizeof(T) == 1);
+  for (FloatVec& v : result) v = is_zero ? hn::Zero(kF) : hn::Set(kF, -__builtin_inff());
   for (int t = 0; t < count; ++t) {
     for (int v = 0; v < kVectors; ++v) {
       const FloatVec x = load(taps[t] + c + v * kLanes, kVectors > 1 ? kLanes : valid);
@@ -214,8 +241,24 @@ constexpr KernelDescriptor kKernels[] = {
         .revision = 1,
         .op = OpKind::kPool,
         .isa = PW_TIER_ISA,
-        .validate = validate_half,
+        .validate = validate_max<DType::kBF16>,
         .run = run<uint16_t>,
+    },
+    {
+        .name = "pool_u8_" PW_TIER_STRING,
+        .revision = 1,
+        .op = OpKind::kPool,
+        .isa = PW_TIER_ISA,
+        .validate = validate_max<DType::kU8>,
+        .run = run<uint8_t>,
+    },
+    {
+        .name = "pool_s8_" PW_TIER_STRING,
+        .revision = 1,
+        .op = OpKind::kPool,
+        .isa = PW_TIER_ISA,
+        .validate = validate_max<DType::kI8>,
+        .run = run<int8_t>,
     },
 };
 

@@ -85,7 +85,7 @@ DType random_output(Rng& rng) {
 TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
 
 // Epilogues by number; `column_axis` is the output's.
-constexpr int kEpilogues = 9;
+constexpr int kEpilogues = 11;
 void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
   const Dims dims = c->outputs[0].dims();
   Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
@@ -118,7 +118,7 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
            pw_const(1, -2), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 6), pw_compute(PwOp::kMin, 0, 0, 1)});
       operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -2, 2)};
       break;
-    case 5: {  // a residual of bytes with a scale: interpreted
+    case 5: {  // a residual of bytes with a scale
       const DType of = random_type(rng);
       add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(21, 1, class_of(of)),
            convert(2, 21, class_of(of), kFloat), pw_const(3, 7), pw_compute(PwOp::kSub, 2, 2, 3), pw_const(3, 0.25),
@@ -126,6 +126,44 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
       operands = {scales(rng, columns), random_bytes(rng, of, dims, strides)};
       break;
     }
+    case 9: {  // levels, a residual's too, added, clipped
+      const DType of = random_int(rng, 0, 2) == 0 ? DType::kF32 : random_type(rng);
+      add({pw_load(1, 0),
+           pw_compute(PwOp::kMul, 0, 0, 1),
+           pw_load(1, 1),
+           pw_compute(PwOp::kAdd, 0, 0, 1),
+           pw_compute(PwOp::kRoundEven, 0, 0),
+           pw_const(1, 100),
+           pw_compute(PwOp::kAdd, 0, 0, 1),
+           pw_const(1, 0),
+           pw_compute(PwOp::kMax, 0, 0, 1),
+           pw_const(1, 255),
+           pw_compute(PwOp::kMin, 0, 0, 1),
+           pw_const(1, 100),
+           pw_compute(PwOp::kSub, 0, 0, 1),
+           pw_const(1, 0.3),
+           pw_compute(PwOp::kMul, 0, 0, 1),
+           pw_load(21, 2, class_of(of)),
+           convert(2, 21, class_of(of), kFloat),
+           pw_const(3, 7),
+           pw_compute(PwOp::kSub, 2, 2, 3),
+           pw_const(3, 0.7),
+           pw_compute(PwOp::kMul, 2, 2, 3),
+           pw_compute(PwOp::kAdd, 0, 2, 0),
+           pw_const(1, 0),
+           pw_compute(PwOp::kMax, 0, 0, 1)});
+      operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -2, 2),
+                  of == DType::kF32 ? TestTensor::random(rng, of, dims, strides, -50, 50)
+                                    : random_bytes(rng, of, dims, strides)};
+      break;
+    }
+    case 10:  // levels of one scale made those of another
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_compute(PwOp::kRoundEven, 0, 0), pw_const(1, 3),
+           pw_compute(PwOp::kAdd, 0, 0, 1), pw_const(1, 0), pw_compute(PwOp::kMax, 0, 0, 1), pw_const(1, 255),
+           pw_compute(PwOp::kMin, 0, 0, 1), pw_const(1, 3), pw_compute(PwOp::kSub, 0, 0, 1), pw_const(1, 0.6),
+           pw_compute(PwOp::kMul, 0, 0, 1)});
+      operands = {scales(rng, columns)};
+      break;
     case 6:  // int32 for each column, a division, one number for all of them: interpreted
       add({pw_load(21, 0, kInt), convert(2, 21, kInt, kFloat), pw_compute(PwOp::kAdd, 0, 0, 2), pw_load(22, 1, kUint),
            convert(3, 22, kUint, kFloat), pw_const(4, 100), pw_compute(PwOp::kAdd, 3, 3, 4),
@@ -169,7 +207,7 @@ TEST(ByteTest, ThereIsAKernelForEveryTier) {
 TEST(ByteTest, RandomConvolutions) {
   Rng rng(1);
   for (const KernelDescriptor* kernel : byte_kernels(OpKind::kConv)) {
-    for (int i = 0; i < 160; ++i) {
+    for (int i = 0; i < 220; ++i) {
       KernelCase c = as_bytes(rng, conv_case(rng, random_conv_shape(rng)));
       add_byte_epilogue(rng, i % kEpilogues, 1, &c);
       expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
@@ -180,7 +218,7 @@ TEST(ByteTest, RandomConvolutions) {
 TEST(ByteTest, RandomProducts) {
   Rng rng(2);
   for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
-    for (int i = 0; i < 160; ++i) {
+    for (int i = 0; i < 220; ++i) {
       const int64_t batch = random_int(rng, 1, 3), m = random_int(rng, 1, 30), k = random_int(rng, 0, 70);
       const int64_t n = random_int(rng, 1, 80), matrices = random_int(rng, 0, 1) == 0 ? 1 : batch;
       const Dims a = {batch, m, k}, b = {matrices, k, n}, y = {batch, m, n};

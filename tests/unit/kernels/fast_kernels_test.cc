@@ -113,13 +113,17 @@ KernelCase pool_of(Rng& rng, PoolKind kind) {
 
 KernelCase pool(Rng& rng) { return pool_of(rng, coin(rng) ? PoolKind::kMax : PoolKind::kAverage); }
 
-KernelCase half_pool(Rng& rng) {
+KernelCase max_pool(Rng& rng, DType type, double low, double high) {
   KernelCase c = pool_of(rng, PoolKind::kMax);
   for (TestTensor* tensor : {&c.inputs[0], &c.outputs[0]}) {
     const TensorView& view = tensor->view();
-    *tensor = TestTensor::random(rng, DType::kBF16, tensor->dims(), Dims(view.strides, view.strides + view.rank));
+    *tensor = TestTensor::random(rng, type, tensor->dims(), Dims(view.strides, view.strides + view.rank), low, high);
   }
   return c;
+}
+KernelCase half_pool(Rng& rng) { return max_pool(rng, DType::kBF16, -1, 1); }
+KernelCase byte_pool(Rng& rng) {
+  return coin(rng) ? max_pool(rng, DType::kU8, 0, 255) : max_pool(rng, DType::kI8, -128, 127);
 }
 
 // Up and down by any factor, or by a scale that does not quite give the output's length.
@@ -311,6 +315,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Generator{"DepthwiseLine", OpKind::kConv, depthwise_line, {1e-6, 1e-6, 2}, {"depthwise_f32"}},
                       Generator{"Pool", OpKind::kPool, pool, {1e-6, 1e-6, 0}, {"pool_f32"}},
                       Generator{"HalfPool", OpKind::kPool, half_pool, {0, 0, 0}, {"pool_bf16"}},
+                      Generator{"BytePool", OpKind::kPool, byte_pool, {0, 0, 0}, {"pool_u8", "pool_s8"}},
                       Generator{"Resize", OpKind::kResize, resize, {1e-6, 1e-6, 0}, {"resize_f32"}},
                       Generator{"Reduce", OpKind::kReduce, reduce, {1e-5, 1e-4, 0}, {"reduce_f32"}},
                       Generator{"Softmax", OpKind::kSoftmax, softmax, {1e-5, 1e-5, 0}, {"softmax_f32"}},

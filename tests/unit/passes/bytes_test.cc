@@ -214,6 +214,69 @@ TEST_F(BytesTest, AShortcutOfBytesIsFused) {
   expect_close(before, ir::interpret(graph, inputs));
 }
 
+// Of two products that are added, both are bytes in memory.
+TEST_F(BytesTest, ASumOfTwoProducts) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId zero = number("zero", DType::kU8, 100), scale = constant("scale", {}, {0.05f});
+  const auto branch = [&](const std::string& name, unsigned seed) {
+    const ValueId w = dequantised(name + "_w", constant_bytes(name + "_q", DType::kI8, {8, 5}, seed),
+                                  constant(name + "_scale", {}, {0.01f}), number(name + "_zero", DType::kI8, 0));
+    const ValueId y = product(name, dequantised(name + "_x", x, scale, zero), w);
+    return dequantised(name + "_again", quantised(name + "_levels", y, 0.05, 100), scale, zero);
+  };
+  output(quantised("y", relu("relu", binary(PwOp::kAdd, "sum", branch("a", 1), branch("b", 2))), 0.1, 0));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {3, 8}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  run_passes(graph);
+  const std::string text = ir::print(graph);
+  EXPECT_EQ(graph.order().size(), 2u) << text;
+  EXPECT_THAT(text, HasSubstr("%b_levels: uint8[3, 5] = MatMul(%x, "));
+  EXPECT_THAT(text, HasSubstr("%y: uint8[3, 5] = MatMul(%x, "));
+  expect_close(before, ir::interpret(graph, inputs));
+}
+
+TEST_F(BytesTest, MaximaAreThoseOfBytes) {
+  const ValueId x = input("x", {1, 4, 6, 6}, DType::kU8);
+  const ValueId scale = constant("scale", {}, {0.02f}), zero = number("zero", DType::kU8, 131);
+  PoolParams params;
+  params.kernel[0] = params.kernel[1] = params.stride[0] = params.stride[1] = 2;
+  const ir::Shape dims{1, 4, 3, 3};
+  ir::Node& pool = node(OpKind::kPool, "pool", {dequantised("real", x, scale, zero)}, params, &dims);
+  pool.scalars.assign(4, 0);
+  const ValueId flat = reshape("flat", pool.outputs[0], {1, 36});
+  output(quantised("y", flat, 0.02f, 131));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {1, 4, 6, 6}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  output(flat);
+  EXPECT_TRUE(keep_bytes(graph));
+  EXPECT_EQ(ir::verify(graph), "");
+  EXPECT_THAT(ir::print(graph), HasSubstr("%pool/bytes: uint8[1, 4, 3, 3] = Pool(%x)"));
+  EXPECT_THAT(ir::print(graph), HasSubstr("%flat/bytes: uint8[1, 36] = Reshape(%pool/bytes)"));
+  EXPECT_EQ(ir::interpret(graph, inputs)[0].data, before[0].data);
+}
+
+TEST_F(BytesTest, TheSameLevelsAgainAreNothing) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId scale = constant("scale", {}, {0.02f}), zero = number("zero", DType::kU8, 131);
+  const ValueId again = quantised("again", dequantised("real", x, scale, zero), 0.02f, 131);
+  const ValueId others = quantised("others", dequantised("real2", x, scale, zero), 0.03f, 131);
+  output(unary(PwOp::kNeg, "y", dequantised("z", again, scale, zero)));
+  output(reshape("flat", others, {24}));
+  fuse_pointwise(graph);
+  EXPECT_EQ(after_pass(keep_bytes, graph, {random_bytes(DType::kU8, {3, 8}, 1)}).find("%again"), std::string::npos);
+  EXPECT_THAT(ir::print(graph), HasSubstr("%others"));
+}
+
+TEST_F(BytesTest, PartsOfAConcatenationAreQuantisedEach) {
+  const ValueId x = input("x", {2, 3, 4}), y = input("y", {2, 5, 4});
+  const ValueId whole = add(OpKind::kConcat, "whole", {x, y}, ConcatParams{1});
+  output(quantised("z", whole, 0.02f, 131));
+  EXPECT_THAT(
+      after_pass(keep_bytes, graph,
+                 {planwright::testing::random_tensor({2, 3, 4}, 1), planwright::testing::random_tensor({2, 5, 4}, 2)}),
+      HasSubstr("%z: uint8[2, 8, 4] = Concat(%x/levels, %y/levels)"));
+}
+
 // Each group of few channels: kernels of fp32 are faster.
 TEST_F(BytesTest, DepthwiseConvolutionsStayInFp32) {
   const ValueId x = input("x", {1, 4, 5, 6}, DType::kU8);
