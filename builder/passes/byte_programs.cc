@@ -50,6 +50,11 @@ Range range_of(const SsaProgram& program, PwValue value, int depth = kMostDepth)
   return {a.low + b.low, a.high + b.high, integral};
 }
 
+bool is_within(const Range& range, DType type) {
+  const Range allowed = range_of_type(type);
+  return range.low >= allowed.low && range.high <= allowed.high;
+}
+
 bool is_integer_class(PwClass type) { return type == PwClass::kInt || type == PwClass::kUint; }
 
 class Joiner {
@@ -64,6 +69,8 @@ class Joiner {
     const PwValue stored = translate(pointwise, sums);
     if (stored == kNothing) return std::nullopt;
     const DType type = graph_.value(pointwise.outputs[0]).dtype;
+    // Of an integer a store keeps the low bits, of a float the nearest that its type holds.
+    if (stores_integer_ && !is_within(range_of(made_.program, stored), type)) return std::nullopt;
     if (type == DType::kF32) {
       made_.program.store(stored);
     } else if (type == DType::kU8 || type == DType::kI8) {
@@ -84,6 +91,7 @@ class Joiner {
     for (const SsaInstr& instr : from.instrs()) {
       if (instr.op == PwOp::kStore) {
         const auto at = static_cast<size_t>(instr.read[0]);
+        stores_integer_ = is_integer_class(from.at(instr.read[0]).type) && !cut[at];
         return cut[at] && sums == kNothing ? kNothing : values[at];
       }
       PwValue read[3] = {};
@@ -97,6 +105,7 @@ class Joiner {
       if (known) {
         value =
             is_integer_class(instr.type) ? integer(instr, read, &is_cut, node, sums) : real(instr, read, node, sums);
+        if (is_integer_class(instr.type) && !is_exact(value)) value = kNothing;
       }
       values.push_back(value);
       cut.push_back(is_cut);
@@ -112,6 +121,7 @@ class Joiner {
         value.dtype != DType::kI32) {
       return kNothing;
     }
+    if (value.dtype == DType::kI32 && !value.is_constant()) return kNothing;
     if (const std::optional<double> one = splat_of(value)) return made_.program.constant(*one);
     if (value.is_constant() && value.dtype != DType::kF32) {
       Numbers numbers{constant_dims(value), {}};
@@ -138,6 +148,14 @@ class Joiner {
     if (at != made_.operands.end()) return static_cast<int>(at - made_.operands.begin());
     made_.operands.push_back(id);
     return static_cast<int>(made_.operands.size()) - 1;
+  }
+
+  // Whether an integer, where it is known now, is the same in fp32. A sum past 2^24 is rounded by a part of 2^24 of
+  // what it is, but less than that may be left when a number as large is added, of which no digit need be right.
+  bool is_exact(PwValue value) const {
+    const std::optional<Numbers> numbers = value == kNothing ? std::nullopt : numbers_of(value);
+    return !numbers || std::all_of(numbers->elements.begin(), numbers->elements.end(),
+                                   [](double x) { return std::abs(x) < 0x1p24; });
   }
 
   // An instruction on integers, as one on floats.
@@ -274,6 +292,7 @@ class Joiner {
   ir::Graph& graph_;
   const std::string name_;
   ValueId result_ = ir::kNone;
+  bool stores_integer_ = false;  // what was translated last
   ByteProgram made_;
 };
 
@@ -281,8 +300,8 @@ class Joiner {
 
 bool is_level(const SsaProgram& program, PwValue value, DType type) {
   if (type != DType::kI8 && type != DType::kU8) return false;
-  const Range of = range_of(program, value), allowed = range_of_type(type);
-  return of.integral && of.low >= allowed.low && of.high <= allowed.high;
+  const Range of = range_of(program, value);
+  return of.integral && is_within(of, type);
 }
 
 std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,

@@ -117,10 +117,13 @@ std::optional<Columns> columns_of(const ir::Graph& graph, const ir::Node& node) 
   return Columns{std::move(found->levels), std::move(*scales)};
 }
 
-// Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels.
+// Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels, and of
+// volumes there are none.
 bool is_worth_it(const ir::Graph& graph, const ir::Node& node) {
   constexpr int64_t kFewest = 8;
-  if (node.kind != OpKind::kConv || node.as<ConvParams>().group == 1) return true;
+  if (node.kind != OpKind::kConv) return true;
+  if (node.as<ConvParams>().spatial > 2) return false;
+  if (node.as<ConvParams>().group == 1) return true;
   const ir::Shape& dims = graph.value(node.inputs[1]).dims;
   return dims[1].constant() >= kFewest && dims[0].constant() / node.as<ConvParams>().group >= kFewest;
 }

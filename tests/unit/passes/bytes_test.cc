@@ -87,6 +87,19 @@ class BytesTest : public ::testing::Test, public GraphBuilder {
     graph.value(y).dtype = graph.value(x).dtype == DType::kF32 ? DType::kF32 : DType::kI32;
     return y;
   }
+  // Of a product of bytes, 3x5.
+  ValueId sums() {
+    const ValueId x = input("x", {3, 8}, DType::kU8);
+    return product("sums", centred("centred", x, number("zero", DType::kU8, 131)), integers("w", {8, 5}, 127));
+  }
+  void add_to_sums(int32_t number) {
+    const ValueId bias =
+        graph.add_constant("bias", DType::kI32, {5}, bytes_of(std::vector<int32_t>{1, 2, number, 4, 5})).id;
+    output(made("y", DType::kF32, {sums(), bias}, [](SsaProgram& p, const auto& in) {
+      return p.convert(p.binary(PwOp::kAdd, in[0], in[1]), PwClass::kFloat);
+    }));
+    ASSERT_TRUE(multiply_bytes(graph));
+  }
   // Whether outputs of bytes are within one level.
   void expect_close(const std::vector<Tensor>& before, const std::vector<Tensor>& after) {
     ASSERT_EQ(before[0].data.size(), after[0].data.size());
@@ -275,6 +288,49 @@ TEST_F(BytesTest, PartsOfAConcatenationAreQuantisedEach) {
       after_pass(keep_bytes, graph,
                  {planwright::testing::random_tensor({2, 3, 4}, 1), planwright::testing::random_tensor({2, 5, 4}, 2)}),
       HasSubstr("%z: uint8[2, 8, 4] = Concat(%x/levels, %y/levels)"));
+}
+
+// Of -7 a cast to uint8 makes 249, of -7.0 a store makes 0.
+TEST_F(BytesTest, SumsOfWhichTheLowBitsAreKeptAreNotFused) {
+  output(
+      made("y", DType::kU8, {sums()}, [](SsaProgram& p, const auto& in) { return p.convert(in[0], PwClass::kUint); }));
+  ASSERT_TRUE(multiply_bytes(graph));
+  EXPECT_FALSE(fuse_epilogues(graph));
+}
+
+TEST_F(BytesTest, SumsThatAreClippedToBytesAre) {
+  output(made("y", DType::kU8, {sums()}, [](SsaProgram& p, const auto& in) {
+    const PwValue high = p.binary(PwOp::kMax, in[0], as_int(p, p.constant(0)));
+    return p.convert(p.binary(PwOp::kMin, high, as_int(p, p.constant(255))), PwClass::kUint);
+  }));
+  ASSERT_TRUE(multiply_bytes(graph));
+  EXPECT_TRUE(fuse_epilogues(graph));
+}
+
+// In fp32 neither sum nor number has all its digits then, and they may cancel each other.
+TEST_F(BytesTest, NoNumberOf25BitsIsAddedToSums) {
+  for (const int32_t number : {1 << 24, -(1 << 24) - 1}) {
+    graph = {};
+    add_to_sums(number);
+    EXPECT_FALSE(fuse_epilogues(graph)) << number;
+  }
+  graph = {};
+  add_to_sums((1 << 24) - 1);
+  EXPECT_TRUE(fuse_epilogues(graph));
+}
+
+TEST_F(BytesTest, VolumesStayInFp32) {
+  const ValueId x = input("x", {1, 4, 5, 6, 7}, DType::kU8);
+  const ValueId real = dequantised("real", x, constant("x_scale", {}, {0.02f}), number("x_zero", DType::kU8, 131));
+  const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {8, 4, 3, 3, 3}, 5),
+                                constant("w_scale", {}, {0.01f}), number("w_zero", DType::kI8, 0));
+  ConvParams params;
+  params.spatial = 3;
+  const ir::Shape dims{1, 8, 3, 4, 5};
+  ir::Node& node = GraphBuilder::node(OpKind::kConv, "y", {real, w}, params, &dims);
+  node.scalars = {0, 0, 0};
+  output(node.outputs[0]);
+  EXPECT_FALSE(multiply_quantized(graph));
 }
 
 // Each group of few channels: kernels of fp32 are faster.
