@@ -1,12 +1,9 @@
 #include "calibrator/calibration_file.h"
 
-#include <xxhash.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "planfmt/sealed_file.h"
 #include "schemas/calibration_generated.h"
 #include "schemas/types/checked.h"
 
@@ -14,8 +11,7 @@ namespace planwright::calibrator {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr char kMagic[8] = {'P', 'W', 'C', 'A', 'L', 'I', 'B', 'R'};
-constexpr size_t kHeaderSize = sizeof kMagic + sizeof(uint64_t);
+constexpr planfmt::Magic kMagic = {'P', 'W', 'C', 'A', 'L', 'I', 'B', 'R'};
 
 flatbuffers::Offset<calibration::Tensor> write(uint64_t key, const TensorCalibration& tensor,
                                                flatbuffers::FlatBufferBuilder& builder) {
@@ -95,34 +91,17 @@ std::vector<std::byte> calibration_bytes(const Calibrations& calibrations) {
   std::vector<flatbuffers::Offset<calibration::Tensor>> tensors;
   for (const auto& [key, tensor] : calibrations) tensors.push_back(write(key, tensor, builder));
   builder.Finish(calibration::CreateCache(builder, kVersion, builder.CreateVector(tensors)));
-
-  const uint64_t checksum = XXH3_64bits(builder.GetBufferPointer(), builder.GetSize());
-  std::vector<std::byte> bytes(kHeaderSize + builder.GetSize());
-  std::memcpy(bytes.data(), kMagic, sizeof kMagic);
-  std::memcpy(bytes.data() + sizeof kMagic, &checksum, sizeof checksum);
-  std::memcpy(bytes.data() + kHeaderSize, builder.GetBufferPointer(), builder.GetSize());
-  return bytes;
+  return planfmt::sealed(kMagic, builder);
 }
 
-bool is_calibration_file(const std::vector<std::byte>& bytes) {
-  return bytes.empty() || std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof kMagic)) == 0;
-}
+bool is_calibration_file(const std::vector<std::byte>& bytes) { return planfmt::is_sealed_as(kMagic, bytes); }
 
 Status parse_calibrations(const std::vector<std::byte>& bytes, Calibrations* calibrations) {
   calibrations->clear();
-  if (bytes.size() < kHeaderSize || !is_calibration_file(bytes)) {
-    return error(StatusCode::kCorrupt, "not a calibration cache");
-  }
-  const uint8_t* body = reinterpret_cast<const uint8_t*>(bytes.data()) + kHeaderSize;
-  const size_t size = bytes.size() - kHeaderSize;
-  uint64_t checksum;
-  std::memcpy(&checksum, bytes.data() + sizeof kMagic, sizeof checksum);
-  if (XXH3_64bits(body, size) != checksum) return error(StatusCode::kCorrupt, "damaged (its checksum does not match)");
-
-  // Past the checksum it is what some builder wrote; the verifier is for those who write their own. One table in every
-  // 16 bytes is more than any real file has.
-  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) return error(StatusCode::kCorrupt, "too large for a calibration cache");
-  flatbuffers::Verifier verifier(body, size, /*max_depth=*/8, static_cast<flatbuffers::uoffset_t>(size / 16 + 16));
+  const uint8_t* body;
+  size_t size;
+  PW_RETURN_IF_ERROR(planfmt::unseal(kMagic, "a calibration cache", bytes, &body, &size));
+  flatbuffers::Verifier verifier = planfmt::sealed_verifier(body, size);
   if (!calibration::VerifyCacheBuffer(verifier)) {
     return error(StatusCode::kCorrupt, "damaged (not a valid FlatBuffer)");
   }

@@ -27,8 +27,7 @@ float threshold_of(Calibrator calibrator, const Histogram& histogram, double per
 // of the cuts i from 128 to 2047, the first one of the least KL(P || Q), where
 //   P is the first i bins, what lies beyond them added to the last, and
 //   Q is the first i bins merged to 128 levels, bin j to level j * 128 / i, each level spread evenly over those of its
-//   bins
-//     that are not empty in P,
+//     bins that are not empty in P,
 // each divided by its sum. The threshold is the middle of bin i. What lies beyond is not part of Q: were it, the cut
 // 128, where P and Q would be the same, would always win. A cut for which some bin of P is not empty and its level is,
 // loses infinitely much; where all do, nothing is clipped.

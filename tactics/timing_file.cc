@@ -1,18 +1,15 @@
 #include "tactics/timing_file.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <cstring>
 
+#include "planfmt/sealed_file.h"
 #include "schemas/timing_cache_generated.h"
 
 namespace planwright::tactics {
 namespace {
 
 constexpr uint32_t kVersion = 2;
-constexpr char kMagic[8] = {'P', 'W', 'T', 'I', 'M', 'I', 'N', 'G'};
-constexpr size_t kHeaderSize = sizeof kMagic + sizeof(uint64_t);
+constexpr planfmt::Magic kMagic = {'P', 'W', 'T', 'I', 'M', 'I', 'N', 'G'};
 
 flatbuffers::Offset<timing::Measurement> write(const CachedMeasurement& cached,
                                                flatbuffers::FlatBufferBuilder& builder) {
@@ -53,33 +50,17 @@ std::vector<std::byte> timing_bytes(const TimingsByDevice& timings) {
   std::vector<flatbuffers::Offset<timing::Device>> devices;
   for (const auto& [device, entries] : timings) devices.push_back(write(device, entries, builder));
   builder.Finish(timing::CreateCache(builder, kVersion, builder.CreateVector(devices)));
-
-  const uint64_t checksum = XXH3_64bits(builder.GetBufferPointer(), builder.GetSize());
-  std::vector<std::byte> bytes(kHeaderSize + builder.GetSize());
-  std::memcpy(bytes.data(), kMagic, sizeof kMagic);
-  std::memcpy(bytes.data() + sizeof kMagic, &checksum, sizeof checksum);
-  std::memcpy(bytes.data() + kHeaderSize, builder.GetBufferPointer(), builder.GetSize());
-  return bytes;
+  return planfmt::sealed(kMagic, builder);
 }
 
-bool is_timing_file(const std::vector<std::byte>& bytes) {
-  return bytes.empty() || std::memcmp(bytes.data(), kMagic, std::min(bytes.size(), sizeof kMagic)) == 0;
-}
+bool is_timing_file(const std::vector<std::byte>& bytes) { return planfmt::is_sealed_as(kMagic, bytes); }
 
 Status parse_timings(const std::vector<std::byte>& bytes, TimingsByDevice* timings) {
   timings->clear();
-  if (bytes.size() < kHeaderSize || !is_timing_file(bytes)) {
-    return error(StatusCode::kCorrupt, "not a timing cache");
-  }
-  const uint8_t* body = reinterpret_cast<const uint8_t*>(bytes.data()) + kHeaderSize;
-  const size_t size = bytes.size() - kHeaderSize;
-  uint64_t checksum;
-  std::memcpy(&checksum, bytes.data() + sizeof kMagic, sizeof checksum);
-  if (XXH3_64bits(body, size) != checksum) return error(StatusCode::kCorrupt, "damaged (its checksum does not match)");
-
-  // Past the checksum it is what some builder wrote; the verifier is for those who write their own. One table in every
-  // 16 bytes is more than any real file has.
-  flatbuffers::Verifier verifier(body, size, /*max_depth=*/8, static_cast<flatbuffers::uoffset_t>(size / 16 + 16));
+  const uint8_t* body;
+  size_t size;
+  PW_RETURN_IF_ERROR(planfmt::unseal(kMagic, "a timing cache", bytes, &body, &size));
+  flatbuffers::Verifier verifier = planfmt::sealed_verifier(body, size);
   if (!timing::VerifyCacheBuffer(verifier)) return error(StatusCode::kCorrupt, "damaged (not a valid FlatBuffer)");
   const timing::Cache* cache = timing::GetCache(body);
   if (cache->version() != kVersion) {

@@ -16,8 +16,8 @@ struct ByteProgram {
 };
 
 // The contraction's program and then that of a Pointwise which reads its result, joined. Integers become floats (sums
-// past 2^24 are rounded once, so no number as large is added to them), constants are computed, and factors move to the sums: (s * a + b) / c is s * (a / c) + b
-// / c. nullopt where it cannot be expressed so.
+// past 2^24 are rounded once, so no number as large is added to them), constants are computed, and factors move to the
+// sums: (s * a + b) / c is s * (a / c) + b / c. nullopt where it cannot be expressed so.
 std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
                                                const ir::Node& pointwise);
 

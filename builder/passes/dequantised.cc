@@ -14,8 +14,6 @@ using ir::ValueId;
 
 namespace {
 
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 std::optional<std::vector<int64_t>> dims_of(const ir::Value& value) {
   std::vector<int64_t> dims;
   for (const Dim dim : value.dims) {

@@ -15,8 +15,6 @@ using ir::kNone;
 using ir::Tensor;
 using ir::ValueId;
 
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 bool is_one_number(const ir::Value& value) { return ir::product(value.dims) == Dim(1); }
 
 // A copy of a Pointwise that reads `to` where the other reads `from`, and makes `result`.

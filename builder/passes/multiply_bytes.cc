@@ -17,8 +17,6 @@ using ir::SsaInstr;
 using ir::SsaProgram;
 using ir::ValueId;
 
-bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
-
 // What a program computes behind changes from one class of integers to the other.
 const SsaInstr& unconverted(const SsaProgram& program, PwValue value) {
   const auto is_change = [&](const SsaInstr& instr) {

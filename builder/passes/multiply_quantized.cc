@@ -16,8 +16,6 @@ namespace {
 
 using ir::Dim;
 using ir::kNone;
-using ir::PwValue;
-using ir::SsaProgram;
 using ir::Tensor;
 using ir::ValueId;
 
@@ -150,16 +148,7 @@ bool multiply_levels(ir::Graph& graph, ir::Node& node) {
   node.core_inputs = static_cast<int32_t>(node.inputs.size());
   const ValueId factors = add_float_constant(graph, name + "/scales", dims, weights->scales);
   const ValueId sums = graph.add_value(out.name + "/sums", DType::kI32, out.dims).id;
-  const ir::NodeId next = node_behind(graph, node.id);
-  node.outputs[0] = sums;
-  graph.value(sums).producer = node.id;
-  ir::Node& scaled = graph.add_node(OpKind::kPointwise, NoParams{}, {sums, factors}, {out.id}, next);
-  scaled.name = node.name;
-  scaled.onnx = node.onnx;
-  SsaProgram program;
-  const PwValue sum = program.convert(program.load(0, PwClass::kInt), PwClass::kFloat);
-  program.store(program.binary(PwOp::kMul, sum, program.load(1)));
-  scaled.program = *program.to_program();
+  scale_behind(graph, node, sums, factors);
   return true;
 }
 

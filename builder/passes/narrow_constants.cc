@@ -16,8 +16,6 @@ namespace {
 
 using ir::Dim;
 using ir::kNone;
-using ir::PwValue;
-using ir::SsaProgram;
 using ir::ValueId;
 
 // A run of any fewer numbers could be multiples of one by chance.
@@ -124,17 +122,7 @@ bool narrow_look_up(ir::Graph& graph, ir::Node& node) {
       graph.add_node(OpKind::kGather, node.as<GatherParams>(), {scales, node.inputs[1]}, {scale}, node.id);
   look_up.name = node.name;
   look_up.onnx = node.onnx;
-  const ValueId whole = node.outputs[0];
-  const ir::NodeId next = node_behind(graph, node.id);
-  node.outputs[0] = found;
-  graph.value(found).producer = node.id;
-  ir::Node& widen = graph.add_node(OpKind::kPointwise, NoParams{}, {found, scale}, {whole}, next);
-  widen.name = node.name;
-  widen.onnx = node.onnx;
-  SsaProgram program;
-  const PwValue integer = program.convert(program.load(0, PwClass::kInt), PwClass::kFloat);
-  program.store(program.binary(PwOp::kMul, integer, program.load(1)));
-  widen.program = *program.to_program();
+  scale_behind(graph, node, found, scale);
   return true;
 }
 

@@ -161,7 +161,21 @@ std::optional<OneOp::Operand> other_operand(const OneOp& op, ValueId known) {
 bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node) {
   if (node.kind != OpKind::kConv && node.kind != OpKind::kMatMul) return false;
   const DType type = graph.value(node.inputs[0]).dtype;
-  return (type == DType::kU8 || type == DType::kI8) && graph.value(node.inputs[1]).dtype == DType::kI8;
+  return is_byte(type) && graph.value(node.inputs[1]).dtype == DType::kI8;
+}
+
+void scale_behind(ir::Graph& graph, ir::Node& node, ValueId integers, ValueId scale) {
+  const ValueId result = node.outputs[0];
+  const ir::NodeId id = node.id, next = node_behind(graph, id);
+  node.outputs[0] = integers;
+  graph.value(integers).producer = id;
+  ir::Node& scaled = graph.add_node(OpKind::kPointwise, NoParams{}, {integers, scale}, {result}, next);
+  scaled.name = graph.node(id).name;
+  scaled.onnx = graph.node(id).onnx;
+  ir::SsaProgram program;
+  const ir::PwValue sum = program.convert(program.load(0, PwClass::kInt), PwClass::kFloat);
+  program.store(program.binary(PwOp::kMul, sum, program.load(1)));
+  scaled.program = *program.to_program();
 }
 
 ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id) {

@@ -54,8 +54,13 @@ std::optional<OneOp> one_op_of(ir::Graph& graph, ir::ValueId id);
 // One operation of two operands, one of which is `known` (either side when the operation commutes): the other one.
 std::optional<OneOp::Operand> other_operand(const OneOp& op, ir::ValueId known);
 
+inline bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 // Whether a node multiplies uint8 or int8 by int8 (tactics/kernels/fast/byte_tile.h); it may have a zero point then.
 bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node);
+
+// Has a node compute `integers` in place of its output, which a Pointwise behind it makes of them: as floats, times
+// `scale`. References to nodes end.
+void scale_behind(ir::Graph& graph, ir::Node& node, ir::ValueId integers, ir::ValueId scale);
 
 // The node that stands behind another one in the order, where what is to run right after that goes; kNone at the end.
 ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id);
