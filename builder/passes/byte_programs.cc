@@ -304,6 +304,63 @@ bool is_level(const SsaProgram& program, PwValue value, DType type) {
   return of.integral && is_within(of, type);
 }
 
+namespace {
+
+struct Exact {
+  PwValue value;
+  Range range;
+};
+
+bool is_held(const Range& range, PwClass type) {
+  return range.integral && range.low > -0x1p24 && range.high < 0x1p24 && (type != PwClass::kUint || range.low >= 0);
+}
+
+std::optional<Exact> exact_float(SsaProgram& program, PwValue value, const std::vector<DType>& types, int depth) {
+  const SsaInstr instr = program.at(value);
+  if (depth == 0 || !is_integer_class(instr.type)) return std::nullopt;
+  const auto held = [&](PwValue result, const Range& range) {
+    return is_held(range, instr.type) ? std::optional<Exact>({result, range}) : std::nullopt;
+  };
+  std::optional<Exact> read[2];
+  for (int i = 0; i < 2 && i < reads_of(instr.op); ++i) read[i] = exact_float(program, instr.read[i], types, depth - 1);
+  switch (instr.op) {
+    case PwOp::kConst: {
+      const auto number = static_cast<double>(static_cast<int64_t>(instr.bits));
+      return held(program.constant(number), {number, number, true});
+    }
+    case PwOp::kLoad:
+      if (types[instr.operand] != DType::kU8 && types[instr.operand] != DType::kI8) return std::nullopt;
+      return held(program.convert(value, PwClass::kFloat), range_of_type(types[instr.operand]));
+    case PwOp::kConvert:
+      if (instr.from == PwClass::kFloat) return held(instr.read[0], range_of(program, instr.read[0]));
+      return read[0] ? held(read[0]->value, read[0]->range) : std::nullopt;
+    case PwOp::kNarrow: {
+      if (!read[0]) return std::nullopt;
+      const auto type = static_cast<DType>(instr.operand);
+      const bool is_byte = type == DType::kU8 || type == DType::kI8;
+      if (is_byte ? !is_within(read[0]->range, type) : type != DType::kI32) return std::nullopt;
+      return held(read[0]->value, read[0]->range);
+    }
+    case PwOp::kAdd:
+    case PwOp::kSub: {
+      if (!read[0] || !read[1]) return std::nullopt;
+      const Range &a = read[0]->range, &b = read[1]->range;
+      const Range range = instr.op == PwOp::kAdd ? Range{a.low + b.low, a.high + b.high, true}
+                                                 : Range{a.low - b.high, a.high - b.low, true};
+      if (!is_held(range, instr.type)) return std::nullopt;
+      return Exact{program.binary(instr.op, read[0]->value, read[1]->value), range};
+    }
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<PwValue> as_float(SsaProgram& program, PwValue value, const std::vector<DType>& types) {
+  const std::optional<Exact> found = exact_float(program, value, types, kMostDepth);
+  return found ? std::optional<PwValue>(found->value) : std::nullopt;
+}
+
 std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node& contraction,
                                                const ir::Node& pointwise) {
   return Joiner(graph, contraction).run(contraction, pointwise);

@@ -24,6 +24,10 @@ std::optional<ByteProgram> joined_byte_program(ir::Graph& graph, const ir::Node&
 // Whether a value of class float was rounded and clipped to integers that the type, int8 or uint8, holds.
 bool is_level(const ir::SsaProgram& program, ir::PwValue value, DType type);
 
+// An integer value as one of class float, where fp32 holds all that it is computed from: levels that are made numbers
+// again. nullopt elsewhere. `types[i]` is that of operand i.
+std::optional<ir::PwValue> as_float(ir::SsaProgram& program, ir::PwValue value, const std::vector<DType>& types);
+
 }  // namespace planwright::builder
 
 #endif  // PLANWRIGHT_BUILDER_PASSES_BYTE_PROGRAMS_H_

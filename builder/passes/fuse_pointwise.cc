@@ -24,11 +24,30 @@ bool makes_bytes_of_sums(const ir::Graph& graph, const ir::Node& node) {
          });
 }
 
+// Floats made of bytes: to make them again for each reader takes less than to read a float in place of a byte.
+bool is_of_bytes(const ir::Graph& graph, const ir::Node& node) {
+  constexpr size_t kMostInstructions = 8;
+  return node.inputs.size() == 1 && is_byte(graph.value(node.inputs[0]).dtype) &&
+         graph.value(node.outputs[0]).dtype == DType::kF32 && node.program.size() <= kMostInstructions;
+}
+
+// Whether that would have other readers wait for the whole of it: Pointwise, which had rather read bytes.
+bool is_read_as_bytes(const ir::Graph& graph, const ir::Node& node) {
+  if (!is_of_bytes(graph, node)) return false;
+  const ir::Users users(graph);
+  const std::vector<ir::NodeId>& readers = users.of(node.outputs[0]);
+  return readers.size() > 1 && std::any_of(readers.begin(), readers.end(),
+                                           [&](ir::NodeId id) { return graph.node(id).kind == OpKind::kPointwise; });
+}
+
 // Whether computing the value inside `user`'s loop does no element twice: one reader, over the same elements.
 bool can_inline(ir::Graph& graph, const ir::Node& producer, const ir::Node& user) {
   if (producer.kind != OpKind::kPointwise || producer.outputs.size() != 1) return false;
+  if (is_of_bytes(graph, producer)) {
+    return same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
+  }
   const ir::Node* reader = only_user(graph, producer.outputs[0]);
-  if (makes_bytes_of_sums(graph, producer)) return false;
+  if (makes_bytes_of_sums(graph, producer) || is_read_as_bytes(graph, user)) return false;
   return reader == &user && same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
 }
 
@@ -79,7 +98,9 @@ bool join_producers(ir::Graph& graph, ir::Node& user) {
       continue;
     }
     take_names(user, *producer);
-    graph.erase_node(producer->id);
+    if (!graph.is_output(producer->outputs[0]) && ir::Users(graph).of(producer->outputs[0]).empty()) {
+      graph.erase_node(producer->id);
+    }
     changed = true;
     i = 0;  // the operands are others now
   }

@@ -115,14 +115,15 @@ std::optional<Columns> columns_of(const ir::Graph& graph, const ir::Node& node) 
   return Columns{std::move(found->levels), std::move(*scales)};
 }
 
-// Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels, and of
-// volumes there are none.
-bool is_worth_it(const ir::Graph& graph, const ir::Node& node) {
+// Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels, unless it
+// is one (of int8 there is no such kernel), and of volumes there are none.
+bool is_worth_it(const ir::Graph& graph, const ir::Node& node, DType type) {
   constexpr int64_t kFewest = 8;
   if (node.kind != OpKind::kConv) return true;
   if (node.as<ConvParams>().spatial > 2) return false;
   if (node.as<ConvParams>().group == 1) return true;
   const ir::Shape& dims = graph.value(node.inputs[1]).dims;
+  if (dims[1] == Dim(1) && dims[0] == Dim(node.as<ConvParams>().group)) return type == DType::kU8;
   return dims[1].constant() >= kFewest && dims[0].constant() / node.as<ConvParams>().group >= kFewest;
 }
 
@@ -135,7 +136,7 @@ bool multiply_levels(ir::Graph& graph, ir::Node& node) {
   if (!x_scale || x_scale->data.size() != sizeof(float)) return false;
   if (x->zero != kNone && !(ir::product(graph.value(x->zero).dims) == Dim(1))) return false;
   std::optional<Columns> weights = columns_of(graph, node);
-  if (!weights || !is_worth_it(graph, node)) return false;
+  if (!weights || !is_worth_it(graph, node, graph.value(x->bytes).dtype)) return false;
   for (double& scale : weights->scales) scale *= element_of(*x_scale, 0);
 
   const ir::Value out = graph.value(node.outputs[0]);

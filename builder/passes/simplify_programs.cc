@@ -49,7 +49,11 @@ bool is_moderate(double factor) { return std::abs(factor) > 0x1p-40 && std::abs(
 
 class Simplifier {
  public:
-  explicit Simplifier(const ir::Graph& graph, const ir::Node& node) : graph_(graph), node_(node), from_(node.program) {}
+  explicit Simplifier(const ir::Graph& graph, const ir::Node& node) : graph_(graph), node_(node), from_(node.program) {
+    for (size_t i = static_cast<size_t>(node.core_inputs); i < node.inputs.size(); ++i) {
+      types_.push_back(graph.value(node.inputs[i]).dtype);
+    }
+  }
 
   SsaProgram run() {
     for (const SsaInstr& instr : from_.instrs()) {
@@ -104,14 +108,17 @@ class Simplifier {
 
   // To double and back nothing is lost; nor by storing levels as bytes.
   PwValue convert(const SsaInstr& instr) {
-    const SsaInstr& source = to_.at(instr.read[0]);
-    if (instr.type == PwClass::kFloat && source.op == PwOp::kNarrow) {
-      const SsaInstr& stored = to_.at(source.read[0]);
-      if (stored.op == PwOp::kConvert && stored.from == PwClass::kFloat &&
-          is_level(to_, stored.read[0], static_cast<DType>(source.operand))) {
-        return stored.read[0];
+    if (instr.type == PwClass::kFloat && instr.from != PwClass::kDouble && to_.at(instr.read[0]).op != PwOp::kLoad) {
+      if (const std::optional<PwValue> same = as_float(to_, instr.read[0], types_)) return *same;
+    }
+    // From one class of integers to the other: levels at once.
+    if (!is_float_class(instr.type) && !is_float_class(instr.from) && to_.at(instr.read[0]).op == PwOp::kConvert) {
+      const SsaInstr inner = to_.at(instr.read[0]);
+      if (inner.from == PwClass::kFloat && is_level(to_, inner.read[0], DType::kU8)) {
+        return to_.convert(inner.read[0], instr.type);
       }
     }
+    const SsaInstr& source = to_.at(instr.read[0]);
     const bool back = source.op == PwOp::kConvert && source.from == PwClass::kFloat &&
                       source.type == PwClass::kDouble && instr.type == PwClass::kFloat;
     return back ? source.read[0] : to_.add(instr);
@@ -217,6 +224,7 @@ class Simplifier {
   const ir::Graph& graph_;
   const ir::Node& node_;
   const SsaProgram from_;
+  std::vector<DType> types_;  // of its operands
   SsaProgram to_;
   std::vector<PwValue> values_;  // in to_, of each value of from_
 };

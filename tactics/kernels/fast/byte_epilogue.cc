@@ -1,5 +1,9 @@
 #include "tactics/kernels/fast/byte_epilogue.h"
 
+#include <math.h>
+
+#include "tactics/kernels/reference/evaluate.h"
+
 namespace planwright::fast {
 namespace {
 
@@ -46,15 +50,119 @@ bool follow(const KernelArgs& args, bool (*is_strip_program)(const PwInstr*, int
   }
 }
 
+// The part of a program that is a function of levels.
+struct LevelFunction {
+  int from = -1, to = -1;  // the instructions that compute its argument and its result; -1: there is none
+  float base = 0;          // the least argument
+  DType type = DType::kU8;
+  bool inside[kMaxPwInstructions] =
+      {};  // whether an instruction behind `from` computes with the argument and constants alone
+};
+
+// What is known of a register: what it depends on, and between what bounds it lies.
+struct Known {
+  enum class Of : uint8_t { kConstant, kLevel, kOther };
+  Of of = Of::kOther;
+  bool integral = false;
+  float low = -INFINITY, high = INFINITY;
+  int by = -1;  // the instruction that wrote it
+
+  bool is_within(float least, float most) const { return integral && low >= least && high <= most; }
+};
+
+void bound(const PwInstr& instr, const Known& a, const Known& b, Known* result) {
+  result->integral = a.integral && b.integral;
+  switch (instr.op) {
+    case PwOp::kRoundEven: result->integral = true; return;
+    case PwOp::kAdd:
+      result->low = a.low + b.low;
+      result->high = a.high + b.high;
+      return;
+    case PwOp::kSub:
+      result->low = a.low - b.high;
+      result->high = a.high - b.low;
+      return;
+    case PwOp::kMin:
+      result->low = a.low < b.low ? a.low : b.low;
+      result->high = a.high < b.high ? a.high : b.high;
+      return;
+    case PwOp::kMax:
+      result->low = a.low > b.low ? a.low : b.low;
+      result->high = a.high > b.high ? a.high : b.high;
+      return;
+    default: result->integral = false;
+  }
+}
+
+LevelFunction find_level_function(const KernelArgs& args) {
+  LevelFunction found;
+  Known registers[kMaxPwRegisters], results[kMaxPwInstructions];
+  // Levels that an instruction reads: of its up to three operands, by which instruction they were written.
+  int read[kMaxPwInstructions][3];
+  for (int i = 0; i < args.program_size; ++i) {
+    const PwInstr& instr = args.program[i];
+    Known result;
+    const uint8_t sources[] = {instr.a, instr.b, instr.c};
+    const int reads = reads_of(instr.op);
+    bool is_function = found.from >= 0 && reads > 0 && instr.type == PwClass::kFloat && instr.op != PwOp::kStore &&
+                       instr.op != PwOp::kConvert;
+    bool has_level = false;
+    for (int r = 0; r < 3; ++r) {
+      const bool is_level = r < reads && registers[sources[r]].of == Known::Of::kLevel;
+      read[i][r] = is_level ? registers[sources[r]].by : -1;
+      has_level |= is_level;
+      if (r < reads && registers[sources[r]].of == Known::Of::kOther) is_function = false;
+    }
+    if (instr.op == PwOp::kConst && instr.type == PwClass::kFloat) {
+      const auto number = static_cast<float>(instr.imm_f);
+      result = {Known::Of::kConstant, nearbyintf(number) == number, number, number, i};
+    } else if (instr.type == PwClass::kFloat && reads > 0 && instr.op != PwOp::kStore) {
+      bound(instr, registers[instr.a], reads > 1 ? registers[instr.b] : registers[instr.a], &result);
+      if (is_function && has_level) result.of = Known::Of::kLevel;
+    }
+    result.by = i;
+    if (found.from < 0 && result.of == Known::Of::kOther && (result.is_within(0, 255) || result.is_within(-128, 127))) {
+      found.from = i;
+      found.base = result.low >= 0 ? 0.0f : -128.0f;
+      result.of = Known::Of::kLevel;
+    } else {
+      found.inside[i] = result.of == Known::Of::kLevel;
+    }
+    results[i] = result;
+    if (instr.op != PwOp::kStore) registers[instr.dst] = result;
+  }
+  // The last of its values that alone is read by what else there is.
+  for (int to = args.program_size - 1; found.from >= 0 && to > found.from; --to) {
+    const Known& result = results[to];
+    if (!found.inside[to] || !(result.is_within(0, 255) || result.is_within(-128, 127))) continue;
+    bool alone = true;
+    for (int i = found.from + 1; i < args.program_size; ++i) {
+      if (found.inside[i] && i <= to) continue;
+      for (const int by : read[i]) alone = alone && (by < 0 || by == to || (found.inside[i] && by > to));
+    }
+    if (!alone) continue;
+    found.to = to;
+    found.type = result.low >= 0 ? DType::kU8 : DType::kI8;
+    for (int i = to + 1; i < args.program_size; ++i) found.inside[i] = false;
+    return found;
+  }
+  return {};
+}
+
 // The chain of operations from the sums to what is stored, each with a number for each column or with a residual.
 class Chain {
  public:
-  Chain(const KernelArgs& args, const ByteRole* roles) : args_(args), roles_(roles) {}
+  Chain(const KernelArgs& args, const ByteRole* roles, const LevelFunction& function)
+      : args_(args), roles_(roles), function_(function) {}
 
   bool match(ByteEpilogue* epilogue) {
     Node nodes[kMaxPwRegisters] = {};
     for (int i = 0; i < args_.program_size; ++i) {
       const PwInstr& instr = args_.program[i];
+      if (function_.to >= 0 && function_.inside[i]) {
+        nodes[instr.dst] = {.step = i == function_.to ? ++last_ : kInside};
+        continue;
+      }
       switch (instr.op) {
         case PwOp::kAcc:
           // A second one would be the sums again.
@@ -97,11 +205,14 @@ class Chain {
         return false;
       }
       nodes[instr.dst] = {.step = ++last_};
+      if (i == function_.from && function_.to >= 0 && !begin_table(epilogue)) return false;
     }
     return false;
   }
 
  private:
+  static constexpr int kInside = -1;  // a step that nothing else may read
+
   // A place in the chain, or if that is 0 a number or (residual + shift) * scale.
   struct Node {
     int step = 0;
@@ -149,6 +260,18 @@ class Chain {
     to->end.residual_shift = residual.shift;
     to->end.residual_scale = residual.scale;
     return true;
+  }
+
+  // The levels so far are the table's indices from now on.
+  bool begin_table(ByteEpilogue* to) {
+    ByteActivation& f = to->end.first;
+    if (to->end.twice || stage_ != Stage::kMost) return false;
+    f.zero -= function_.base;
+    f.least -= function_.base;
+    f.most -= function_.base;
+    to->has_table = true;
+    to->end.table_type = function_.type;
+    return f.least >= 0 && f.most < kByteTable && f.least <= f.most;
   }
 
   bool begin_second(ByteEpilogue* to) {
@@ -203,6 +326,9 @@ class Chain {
     const ByteEnd& end = epilogue->end;
     const ByteActivation& f = end.twice ? end.second : end.first;
     const bool is_level = stage_ < Stage::kShift && f.rounds && f.least <= f.most;
+    if (epilogue->has_table && !end.twice) {
+      return args_.outputs[0].dtype == DType::kF32 || (is_level && args_.outputs[0].dtype == end.table_type);
+    }
     switch (args_.outputs[0].dtype) {
       case DType::kF32: return true;
       case DType::kU8: return is_level && f.least >= 0.0f && f.most <= 255.0f;
@@ -213,6 +339,7 @@ class Chain {
 
   const KernelArgs& args_;
   const ByteRole* roles_;
+  const LevelFunction& function_;
   int last_ = 0;  // step of the chain
   Stage stage_ = Stage::kSum;
 };
@@ -250,12 +377,66 @@ bool computes_in_floats(const KernelArgs& args, bool (*is_strip_program)(const P
 }
 
 ByteEpilogue match_bytes(const KernelArgs& args, const ByteRole* roles) {
+  if (is_raw(args)) return {};
   ByteEpilogue epilogue;
-  if (is_raw(args)) return epilogue;
   epilogue.kind = ByteEpilogue::Kind::kStraight;
-  if (args.program_size == 0 || Chain(args, roles).match(&epilogue)) return epilogue;
+  if (args.program_size == 0 || Chain(args, roles, {}).match(&epilogue)) return epilogue;
+  epilogue = {};
+  epilogue.kind = ByteEpilogue::Kind::kStraight;
+  const LevelFunction function = find_level_function(args);
+  if (function.to >= 0 && Chain(args, roles, function).match(&epilogue)) return epilogue;
+  epilogue = {};
   epilogue.kind = ByteEpilogue::Kind::kInterpreted;
   return epilogue;
+}
+
+size_t byte_table_size(const KernelArgs& args) {
+  return !is_raw(args) && find_level_function(args).to >= 0 ? kByteTable : 0;
+}
+
+void pack_byte_table(const KernelArgs& args, std::byte* to) {
+  const LevelFunction function = find_level_function(args);
+  if (is_raw(args) || function.to < 0) return;
+  // The program behind the argument, which is its accumulator.
+  PwInstr program[kMaxPwInstructions + 1];
+  int count = 0;
+  for (int i = 0; i <= function.to; ++i) {
+    const PwInstr& instr = args.program[i];
+    if (i == function.from) {
+      program[count] = {};
+      program[count].op = PwOp::kAcc;
+      program[count++].dst = instr.dst;
+    } else if (function.inside[i] || (instr.op == PwOp::kConst && instr.type == PwClass::kFloat)) {
+      program[count++] = instr;
+    }
+  }
+  program[count] = {};
+  program[count].op = PwOp::kStore;
+  program[count++].a = args.program[function.to].dst;
+  float results[kByteTable];
+  TensorView view;
+  view.data = results;
+  view.dtype = DType::kF32;
+  view.rank = 1;
+  view.dims[0] = kByteTable;
+  view.strides[0] = 1;
+  KernelArgs of_levels;
+  of_levels.op = OpKind::kMatMul;
+  of_levels.inputs = &view;  // of which the type counts
+  of_levels.input_count = of_levels.core_inputs = 1;
+  of_levels.outputs = &view;
+  of_levels.output_count = 1;
+  of_levels.program = program;
+  of_levels.program_size = count;
+  const reference::Program run(of_levels);
+  for (int i = 0; i < kByteTable; ++i) {
+    reference::Position position;
+    position.at[0] = i;
+    run.run(position, static_cast<double>(function.base + static_cast<float>(i)));
+    // It is within the type's range, or for arguments that do not occur NaN.
+    const float level = results[i] == results[i] ? results[i] : 0.0f;
+    to[i] = static_cast<std::byte>(static_cast<int>(level));
+  }
 }
 
 }  // namespace planwright::fast

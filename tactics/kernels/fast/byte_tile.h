@@ -52,19 +52,24 @@ struct ByteActivation {
 
 // A tile's epilogue where it is: first((sum + before) * scale + after), to that if there is a residual
 // (residual + residual_shift) * residual_scale, and if `twice` the second activation of all.
+// Where there is a table, what the first activation rounds to are its indices, and its shift and rescale are of what it
+// makes of them.
 struct ByteEnd {
   ByteActivation first, second;
   bool twice = false;
+  DType table_type = DType::kU8;  // of its elements
   float residual_shift = -0.0f, residual_scale = 1.0f;
 };
+inline constexpr int kByteTable = 256;
 struct ByteFinish {
-  const int32_t* sums;  // rows `pitch` apart
+  int32_t* sums;  // rows `pitch` apart; with a table undefined after
   int64_t pitch;
   int rows, columns;
   int64_t column;                       // where the tile begins in rows of the output and the residual
   const float *before, *scale, *after;  // [columns], readable to the next whole vector
   const float* const* residual;         // [rows], carried as if of floats; or null
   DType residual_type;                  // fp32, uint8 or int8
+  const uint8_t* table;                 // [kByteTable], or null
   ByteEnd end;
   // Of the output: fp32, or of bytes, in whose range `least` and `most` of the last activation are then, which rounds.
   DType type;
@@ -89,9 +94,11 @@ struct ByteTier {
 };
 
 namespace tier_baseline {
+extern const ByteSupport byte_support;
 extern const ByteTier byte_tier;
 }  // namespace tier_baseline
 namespace tier_avx2 {
+extern const ByteSupport byte_support;
 extern const ByteTier byte_tier;
 }  // namespace tier_avx2
 namespace tier_avx512 {

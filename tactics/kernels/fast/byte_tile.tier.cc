@@ -254,13 +254,99 @@ void finish_floats(const ByteFinish& tile) {
                                : finish_columns<ToFloats, false, 0, float>(tile);
 }
 
-void finish(const ByteFinish& tile) {
+void finish_plain(const ByteFinish& tile) {
   switch (tile.type) {
     case DType::kU8: return finish_bytes<uint8_t>(tile);
     case DType::kI8: return finish_bytes<int8_t>(tile);
     default: return finish_floats(tile);
   }
 }
+
+// A tile's elements and columns, at most: of depthwise convolutions tiles are as wide on every tier.
+constexpr int kTileColumns = 32;
+constexpr int kTileBytes = kByteTileRows * kTileColumns;
+
+// Makes table[i] of each byte i of whole tiles.
+#if HWY_TARGET <= HWY_AVX3
+// A word of the table holds two elements; the permutation picks one of 64 words by an index's low six bits.
+void translate(const uint8_t* table, int count, uint8_t* bytes) {
+  const hn::ScalableTag<uint16_t> words;
+  using Words = hn::Vec<decltype(words)>;
+  constexpr int kStep = static_cast<int>(2 * hn::MaxLanes(words));
+  const hn::ScalableTag<uint8_t> tag;
+  Words parts[4];
+  for (int i = 0; i < 4; ++i) parts[i] = hn::BitCast(words, hn::LoadU(tag, table + i * kStep));
+  const Words low = hn::Set(words, 0xFF), one = hn::Set(words, 1);
+  const auto of = [&](Words index) {
+    const Words at = hn::ShiftRight<1>(index);
+    const Words first{_mm512_permutex2var_epi16(parts[0].raw, at.raw, parts[1].raw)};
+    const Words second{_mm512_permutex2var_epi16(parts[2].raw, at.raw, parts[3].raw)};
+    const Words both = hn::IfThenElse(hn::TestBit(index, hn::Set(words, 128)), second, first);
+    return hn::And(hn::Shr(both, hn::ShiftLeft<3>(hn::And(index, one))), low);
+  };
+  for (int i = 0; i < count; i += kStep) {
+    const Words both = hn::BitCast(words, hn::LoadU(tag, bytes + i));
+    const Words even = of(hn::And(both, low)), odd = of(hn::ShiftRight<8>(both));
+    hn::StoreU(hn::BitCast(tag, hn::Or(even, hn::ShiftLeft<8>(odd))), tag, bytes + i);
+  }
+}
+#else
+void translate(const uint8_t* table, int count, uint8_t* bytes) {
+  for (int i = 0; i < count; ++i) bytes[i] = table[bytes[i]];
+}
+#endif
+
+template <typename T>
+void widen_levels(const uint8_t* levels, const ByteFinish& tile) {
+  const hn::Rebind<T, FloatTag> tag;
+  for (int r = 0; r < tile.rows; ++r) {
+    for (int j = 0; j < tile.columns; j += kLanes) {
+      const auto bytes = hn::LoadU(tag, reinterpret_cast<const T*>(levels) + r * tile.pitch + j);
+      hn::StoreU(hn::PromoteTo(kI32, bytes), kI32, tile.sums + r * tile.pitch + j);
+    }
+  }
+}
+
+// The indices are put aside, and what the table makes of them is either what is stored or goes on as sums do.
+void finish_by_table(const ByteFinish& tile) {
+  alignas(64) uint8_t levels[kTileBytes + 64];
+  float* rows[kByteTileRows];
+  for (int r = 0; r < tile.rows; ++r) rows[r] = reinterpret_cast<float*>(levels + r * tile.pitch);
+  ByteFinish part = tile;
+  part.residual = nullptr;
+  part.column = 0;
+  part.end.twice = false;
+  part.type = DType::kU8;
+  part.out = rows;
+  finish_bytes<uint8_t>(part);
+  translate(tile.table, static_cast<int>(tile.rows * tile.pitch), levels);
+  if (!tile.end.twice && tile.type != DType::kF32) {
+    for (int r = 0; r < tile.rows; ++r) {
+      __builtin_memcpy(reinterpret_cast<uint8_t*>(tile.out[r]) + tile.column, levels + r * tile.pitch,
+                       static_cast<size_t>(tile.columns));
+    }
+    return;
+  }
+  if (tile.end.table_type == DType::kU8) {
+    widen_levels<uint8_t>(levels, tile);
+  } else {
+    widen_levels<int8_t>(levels, tile);
+  }
+  float before[kTileColumns], scale[kTileColumns], after[kTileColumns];
+  for (int j = 0; j < kTileColumns; ++j) {
+    before[j] = tile.end.first.shift;
+    scale[j] = tile.end.first.rescale;
+    after[j] = -0.0f;
+  }
+  part = tile;
+  part.before = before;
+  part.scale = scale;
+  part.after = after;
+  part.end.first = {};
+  finish_plain(part);
+}
+
+void finish(const ByteFinish& tile) { return tile.table == nullptr ? finish_plain(tile) : finish_by_table(tile); }
 
 void widen_sums(int32_t* sums, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -273,7 +359,6 @@ void narrow_floats(DType type, const float* from, int64_t count, void* to) { nar
 
 }  // namespace
 
-extern const ByteSupport byte_support;
 const ByteSupport byte_support = {gather, finish, widen_sums, widen, narrow_floats};
 const ByteTier byte_tier = {multiply, &byte_support};
 

@@ -53,7 +53,8 @@ size_t conv_packed_size(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
   size_t bytes = 0;
   const int64_t depth = packed_depth(shape, window.taps() * window.group_channels());
-  return packed_bytes(panels_of(window, shape), depth, window.groups, &bytes) ? bytes : 0;
+  if (!packed_bytes(panels_of(window, shape), depth, window.groups, &bytes)) return 0;
+  return bytes + (shape.bytes == nullptr ? 0 : byte_table_size(args));
 }
 
 size_t conv_scratch_size(const KernelArgs& args, const GemmShape& shape) {
@@ -74,6 +75,7 @@ Status pack_conv(const KernelArgs& args, const GemmShape& shape, std::byte* dest
       pack_byte_values(shape, panels, depth, byte_at, &filters, packed);
       packed += panels.padded_columns() * packed_depth(shape, depth);
     }
+    pack_byte_table(args, reinterpret_cast<std::byte*>(packed));
     return kOkStatus;
   }
   const float* w = args.inputs[1].as<const float>();
@@ -97,12 +99,14 @@ int conv_tactics(const KernelArgs& args, const GemmShape& shape, TacticParams* l
 Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   const ConvWindow window = conv_window(args);
   const TensorView& y = args.outputs[0];
-  const Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis, storage_of(shape));
+  Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis, storage_of(shape));
   const PanelPlan panels = panels_of(window, shape);
   const int64_t channels = window.group_channels(), depth = window.taps() * channels;
   const int64_t rows = row_box(y, kChannelAxis, 0).count();
   const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
   const int64_t packed_floats = panels.padded_columns() * packed_depth(shape, depth);
+  epilogue.bytes.table =
+      reinterpret_cast<const uint8_t*>(reinterpret_cast<const float*>(args.packed) + window.groups * packed_floats);
   const bool padded = window.is_padded();
   const int32_t x_zero = zero_point_of(args);
   parallel_sums(*args.executor, window.groups * split.tasks(), [&](int64_t task, int worker) {

@@ -87,7 +87,11 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
   const int column_axis = y.rank - 1;
   const Product product = product_of(args);
   const PanelPlan panels = panels_of(product, shape);
-  const Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis, storage_of(shape));
+  Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis, storage_of(shape));
+  if (shape.bytes != nullptr) {
+    const int64_t weights = product.matrices * packed_depth(shape, product.depth) * panels.padded_columns();
+    epilogue.bytes.table = reinterpret_cast<const uint8_t*>(packed + weights * static_cast<int64_t>(sizeof(float)));
+  }
   const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
   const DType a_type = args.inputs[0].dtype;
@@ -149,7 +153,8 @@ size_t matmul_packed_size(const KernelArgs& args, const GemmShape& shape) {
   const Product product = product_of(args);
   const int64_t depth = packed_depth(shape, product.depth);
   size_t bytes = 0;
-  return packed_bytes(panels_of(product, shape), depth, product.matrices, &bytes) ? bytes : 0;
+  if (!packed_bytes(panels_of(product, shape), depth, product.matrices, &bytes)) return 0;
+  return bytes + (shape.bytes == nullptr ? 0 : byte_table_size(args));
 }
 
 size_t matmul_scratch_size(const KernelArgs& args, const GemmShape& shape) {
@@ -171,6 +176,10 @@ Status pack_matmul(const KernelArgs& args, const GemmShape& shape, std::byte* de
     pack_gemm_rows(shape, panels, product.depth, 0, product.depth, matrix_of(b, matrix), b.strides[b.rank - 2],
                    b.strides[b.rank - 1],
                    packed + matrix * packed_depth(shape, product.depth) * panels.padded_columns());
+  }
+  if (shape.bytes != nullptr) {
+    packed += product.matrices * packed_depth(shape, product.depth) * panels.padded_columns();
+    pack_byte_table(args, reinterpret_cast<std::byte*>(packed));
   }
   return kOkStatus;
 }

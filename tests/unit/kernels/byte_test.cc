@@ -76,6 +76,19 @@ void append_store(DType type, double zero, std::vector<PwInstr>* program) {
   program->push_back(pw_store(0, 20, type_class));
 }
 
+// Levels of uint8 of the value in register 0.
+void append_level(double zero, std::vector<PwInstr>* program) {
+  const std::vector<PwInstr> levels = {
+      pw_compute(PwOp::kRoundEven, 0, 0), pw_const(1, zero), pw_compute(PwOp::kAdd, 0, 0, 1), pw_const(1, 0),
+      pw_compute(PwOp::kMax, 0, 0, 1),    pw_const(1, 255),  pw_compute(PwOp::kMin, 0, 0, 1)};
+  program->insert(program->end(), levels.begin(), levels.end());
+}
+void append_number(double zero, double scale, std::vector<PwInstr>* program) {
+  const std::vector<PwInstr> number = {pw_const(1, zero), pw_compute(PwOp::kSub, 0, 0, 1), pw_const(1, scale),
+                                       pw_compute(PwOp::kMul, 0, 0, 1)};
+  program->insert(program->end(), number.begin(), number.end());
+}
+
 DType random_output(Rng& rng) {
   constexpr DType kTypes[] = {DType::kF32, DType::kU8, DType::kI8, DType::kI32};
   return kTypes[random_int(rng, 0, 3)];
@@ -85,7 +98,7 @@ DType random_output(Rng& rng) {
 TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
 
 // Epilogues by number; `column_axis` is the output's.
-constexpr int kEpilogues = 11;
+constexpr int kEpilogues = 14;
 void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
   const Dims dims = c->outputs[0].dims();
   Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
@@ -164,6 +177,40 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
            pw_compute(PwOp::kMul, 0, 0, 1)});
       operands = {scales(rng, columns)};
       break;
+    case 11:  // levels, a hard swish of them, whatever is stored
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
+      append_level(100, &program);
+      append_number(100, 0.06, &program);
+      add({pw_const(1, 3), pw_compute(PwOp::kAdd, 2, 0, 1), pw_const(1, 0), pw_compute(PwOp::kMax, 2, 2, 1),
+           pw_const(1, 6), pw_compute(PwOp::kMin, 2, 2, 1), pw_compute(PwOp::kMul, 0, 0, 2), pw_const(1, 0.2),
+           pw_compute(PwOp::kDiv, 0, 0, 1)});
+      operands = {scales(rng, columns)};
+      break;
+    case 12:  // levels, a sigmoid times them, levels, numbers
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(1, 1), pw_compute(PwOp::kAdd, 0, 0, 1)});
+      append_level(128, &program);
+      append_number(128, 0.1, &program);
+      add({pw_compute(PwOp::kSigmoid, 2, 0), pw_compute(PwOp::kMul, 0, 0, 2), pw_const(1, 20),
+           pw_compute(PwOp::kMul, 0, 0, 1)});
+      append_level(30, &program);
+      append_number(30, 0.05, &program);
+      operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -9, 9)};
+      break;
+    case 13: {  // likewise, and a residual
+      const DType of = random_int(rng, 0, 2) == 0 ? DType::kF32 : random_type(rng);
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
+      append_level(128, &program);
+      append_number(128, 0.1, &program);
+      add({pw_compute(PwOp::kSigmoid, 2, 0), pw_compute(PwOp::kMul, 0, 0, 2), pw_const(1, 20),
+           pw_compute(PwOp::kMul, 0, 0, 1), pw_load(21, 1, class_of(of)), convert(3, 21, class_of(of), kFloat)});
+      append_level(30, &program);
+      append_number(30, 0.5, &program);
+      add({pw_const(1, 7), pw_compute(PwOp::kSub, 3, 3, 1), pw_const(1, 0.7), pw_compute(PwOp::kMul, 3, 3, 1),
+           pw_compute(PwOp::kAdd, 0, 0, 3)});
+      operands = {scales(rng, columns), of == DType::kF32 ? TestTensor::random(rng, of, dims, strides, -50, 50)
+                                                          : random_bytes(rng, of, dims, strides)};
+      break;
+    }
     case 6:  // int32 for each column, a division, one number for all of them: interpreted
       add({pw_load(21, 0, kInt), convert(2, 21, kInt, kFloat), pw_compute(PwOp::kAdd, 0, 0, 2), pw_load(22, 1, kUint),
            convert(3, 22, kUint, kFloat), pw_const(4, 100), pw_compute(PwOp::kAdd, 3, 3, 4),
@@ -211,6 +258,71 @@ TEST(ByteTest, RandomConvolutions) {
       KernelCase c = as_bytes(rng, conv_case(rng, random_conv_shape(rng)));
       add_byte_epilogue(rng, i % kEpilogues, 1, &c);
       expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
+    }
+  }
+}
+
+ConvShape random_depthwise_shape(Rng& rng) {
+  ConvShape shape;
+  shape.batch = random_int(rng, 1, 2);
+  shape.channels = shape.filters = random_int(rng, 1, 70);
+  shape.group = static_cast<int>(shape.channels);
+  shape.input = {random_int(rng, 1, 9), random_int(rng, 1, 30)};
+  shape.kernel = {random_int(rng, 1, 5), random_int(rng, 1, 5)};
+  const int64_t stride = random_int(rng, 1, 3);
+  shape.stride = {random_int(rng, 1, 2), stride};
+  shape.dilation = {1, random_int(rng, 0, 3) == 0 ? 2 : 1};
+  shape.pad = shape.pad_end = {shape.kernel[0] - 1, 2 * (shape.kernel[1] - 1)};
+  shape.input_padding = random_int(rng, 0, 2);
+  shape.output_padding = random_int(rng, 0, 2);
+  return shape;
+}
+
+KernelCase depthwise_case(Rng& rng, const ConvShape& shape) {
+  for (;;) {
+    KernelCase c = as_bytes(rng, conv_case(rng, shape));
+    if (c.inputs[0].view().dtype == DType::kU8) return c;
+  }
+}
+
+TEST(ByteTest, RandomDepthwiseConvolutions) {
+  Rng rng(10);
+  const std::vector<const KernelDescriptor*> kernels = family_of(OpKind::kConv, "depthwise_s8_");
+  ASSERT_FALSE(kernels.empty());
+  for (const KernelDescriptor* kernel : kernels) {
+    int passed = 0;
+    for (int i = 0; i < 400; ++i) {
+      KernelCase c = depthwise_case(rng, random_depthwise_shape(rng));
+      add_byte_epilogue(rng, i % kEpilogues, 1, &c);
+      // Of operands in bytes only straight epilogues know.
+      if (i % kEpilogues == 6 || !validate_case(*kernel, c).ok()) continue;
+      ++passed;
+      expect_like_reference(*kernel, c, kExact, {{static_cast<int32_t>(random_int(rng, 0, 3))}}, 1 + i % 2);
+    }
+    EXPECT_GT(passed, 330);
+  }
+}
+
+// The largest sums: of 256 products, all of one sign.
+TEST(ByteTest, LongDepthwiseSums) {
+  Rng rng(11);
+  ConvShape shape;
+  shape.channels = shape.filters = 33;
+  shape.group = 33;
+  shape.input = {17, 18};
+  shape.kernel = {16, 16};
+  for (const KernelDescriptor* kernel : family_of(OpKind::kConv, "depthwise_s8_")) {
+    for (const double zero : {0, 255}) {
+      KernelCase c = conv_case(rng, shape);
+      const TensorView view = c.inputs[0].view();
+      c.inputs[0] = TestTensor(DType::kU8, c.inputs[0].dims(), Dims(view.strides, view.strides + view.rank));
+      c.inputs[0].map([&](double) { return 255 - zero; });
+      c.inputs[1] = TestTensor(DType::kI8, c.inputs[1].dims());
+      c.inputs[1].map([](double) { return -128; });
+      c.inputs.push_back(TestTensor::of(DType::kU8, {}, {zero}));
+      c.core_inputs = 3;
+      set_output(&c, DType::kI32);
+      expect_like_reference(*kernel, c, kExact);
     }
   }
 }
@@ -337,6 +449,18 @@ TEST(ByteTest, WhatValidatePassesStaysInBounds) {
       }
       EXPECT_GT(passed, 30) << kernel->name;
     }
+  }
+  for (const KernelDescriptor* kernel : family_of(OpKind::kConv, "depthwise_s8_")) {
+    int passed = 0;
+    for (int i = 0; i < 1500; ++i) {
+      KernelCase c = depthwise_case(rng, random_depthwise_shape(rng));
+      add_byte_epilogue(rng, i % kEpilogues, 1, &c);
+      if (!change_hostilely(rng, *kernel, &c)) continue;
+      ++passed;
+      EXPECT_TRUE(run_kernel(*kernel, c).ok()) << last_error();
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(passed, 30) << kernel->name;
   }
 }
 

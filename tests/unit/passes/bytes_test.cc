@@ -333,14 +333,21 @@ TEST_F(BytesTest, VolumesStayInFp32) {
   EXPECT_FALSE(multiply_quantized(graph));
 }
 
-// Each group of few channels: kernels of fp32 are faster.
-TEST_F(BytesTest, DepthwiseConvolutionsStayInFp32) {
-  const ValueId x = input("x", {1, 4, 5, 6}, DType::kU8);
-  const ValueId real = dequantised("real", x, constant("x_scale", {}, {0.02f}), number("x_zero", DType::kU8, 131));
-  const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {4, 1, 3, 3}, 5),
-                                constant("w_scale", {}, {0.01f}), number("w_zero", DType::kI8, 0));
-  output(conv("y", real, w, 1, 4));
-  EXPECT_FALSE(multiply_quantized(graph));
+// Each group of few channels: kernels of fp32 are faster, but for groups of one of uint8.
+TEST_F(BytesTest, GroupsOfFewChannels) {
+  const auto multiplies = [&](DType type, int64_t channels, int group) {
+    graph = {};
+    const ValueId x = input("x", {1, channels, 5, 6}, type);
+    const ValueId real = dequantised("real", x, constant("x_scale", {}, {0.02f}), number("x_zero", type, 13));
+    const ValueId w = dequantised("w_real", constant_bytes("w", DType::kI8, {channels, channels / group, 3, 3}, 5),
+                                  constant("w_scale", {}, {0.01f}), number("w_zero", DType::kI8, 0));
+    output(conv("y", real, w, 1, group));
+    return multiply_quantized(graph);
+  };
+  EXPECT_TRUE(multiplies(DType::kU8, 4, 4));
+  EXPECT_FALSE(multiplies(DType::kI8, 4, 4));
+  EXPECT_FALSE(multiplies(DType::kU8, 8, 4));
+  EXPECT_TRUE(multiplies(DType::kI8, 16, 2));
 }
 
 }  // namespace
