@@ -86,6 +86,8 @@ struct ByteSupport {
   void (*widen)(DType type, const void* from, int64_t count, float* to);
   // To int8, uint8 or int32, as a store does (program.h).
   void (*narrow)(DType type, const float* from, int64_t count, void* to);
+  // to[i] = table[from[i]], of kByteTable elements; in place too.
+  void (*translate)(const uint8_t* table, const uint8_t* from, int64_t count, uint8_t* to);
 };
 
 struct ByteTier {

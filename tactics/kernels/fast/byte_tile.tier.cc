@@ -266,33 +266,53 @@ void finish_plain(const ByteFinish& tile) {
 constexpr int kTileColumns = 32;
 constexpr int kTileBytes = kByteTileRows * kTileColumns;
 
-// Makes table[i] of each byte i of whole tiles.
+// Makes table[i] of each byte i.
 #if HWY_TARGET <= HWY_AVX3
 // A word of the table holds two elements; the permutation picks one of 64 words by an index's low six bits.
-void translate(const uint8_t* table, int count, uint8_t* bytes) {
-  const hn::ScalableTag<uint16_t> words;
-  using Words = hn::Vec<decltype(words)>;
-  constexpr int kStep = static_cast<int>(2 * hn::MaxLanes(words));
-  const hn::ScalableTag<uint8_t> tag;
-  Words parts[4];
-  for (int i = 0; i < 4; ++i) parts[i] = hn::BitCast(words, hn::LoadU(tag, table + i * kStep));
-  const Words low = hn::Set(words, 0xFF), one = hn::Set(words, 1);
-  const auto of = [&](Words index) {
-    const Words at = hn::ShiftRight<1>(index);
-    const Words first{_mm512_permutex2var_epi16(parts[0].raw, at.raw, parts[1].raw)};
-    const Words second{_mm512_permutex2var_epi16(parts[2].raw, at.raw, parts[3].raw)};
-    const Words both = hn::IfThenElse(hn::TestBit(index, hn::Set(words, 128)), second, first);
-    return hn::And(hn::Shr(both, hn::ShiftLeft<3>(hn::And(index, one))), low);
-  };
-  for (int i = 0; i < count; i += kStep) {
-    const Words both = hn::BitCast(words, hn::LoadU(tag, bytes + i));
-    const Words even = of(hn::And(both, low)), odd = of(hn::ShiftRight<8>(both));
-    hn::StoreU(hn::BitCast(tag, hn::Or(even, hn::ShiftLeft<8>(odd))), tag, bytes + i);
+class Table {
+ public:
+  static constexpr int kStep = static_cast<int>(hn::MaxLanes(hn::ScalableTag<uint8_t>{}));
+
+  explicit Table(const uint8_t* table) {
+    for (int i = 0; i < 4; ++i) parts_[i] = hn::BitCast(kWords, hn::LoadU(kBytes, table + i * kStep));
   }
+  HWY_INLINE void translate(const uint8_t* from, uint8_t* to) const {
+    const Words both = hn::BitCast(kWords, hn::LoadU(kBytes, from));
+    const Words even = find(hn::And(both, low_)), odd = find(hn::ShiftRight<8>(both));
+    hn::StoreU(hn::BitCast(kBytes, hn::Or(even, hn::ShiftLeft<8>(odd))), kBytes, to);
+  }
+
+ private:
+  static constexpr hn::ScalableTag<uint8_t> kBytes{};
+  static constexpr hn::ScalableTag<uint16_t> kWords{};
+  using Words = hn::Vec<hn::ScalableTag<uint16_t>>;
+
+  HWY_INLINE Words find(Words index) const {
+    const Words at = hn::ShiftRight<1>(index);
+    const Words first{_mm512_permutex2var_epi16(parts_[0].raw, at.raw, parts_[1].raw)};
+    const Words second{_mm512_permutex2var_epi16(parts_[2].raw, at.raw, parts_[3].raw)};
+    const Words both = hn::IfThenElse(hn::TestBit(index, hn::Set(kWords, 128)), second, first);
+    return hn::And(hn::Shr(both, hn::ShiftLeft<3>(hn::And(index, hn::Set(kWords, 1)))), low_);
+  }
+
+  Words parts_[4];
+  const Words low_ = hn::Set(kWords, 0xFF);
+};
+
+void translate(const uint8_t* table, const uint8_t* from, int64_t count, uint8_t* to) {
+  const Table vectors(table);
+  int64_t i = 0;
+  for (; i + Table::kStep <= count; i += Table::kStep) vectors.translate(from + i, to + i);
+  if (i == count) return;
+  uint8_t rest[Table::kStep];
+  const auto left = static_cast<size_t>(count - i);
+  __builtin_memcpy(rest, from + i, left);
+  vectors.translate(rest, rest);
+  __builtin_memcpy(to + i, rest, left);
 }
 #else
-void translate(const uint8_t* table, int count, uint8_t* bytes) {
-  for (int i = 0; i < count; ++i) bytes[i] = table[bytes[i]];
+void translate(const uint8_t* table, const uint8_t* from, int64_t count, uint8_t* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 #endif
 
@@ -319,7 +339,7 @@ void finish_by_table(const ByteFinish& tile) {
   part.type = DType::kU8;
   part.out = rows;
   finish_bytes<uint8_t>(part);
-  translate(tile.table, static_cast<int>(tile.rows * tile.pitch), levels);
+  translate(tile.table, levels, static_cast<int64_t>(tile.rows) * tile.pitch, levels);
   if (!tile.end.twice && tile.type != DType::kF32) {
     for (int r = 0; r < tile.rows; ++r) {
       __builtin_memcpy(reinterpret_cast<uint8_t*>(tile.out[r]) + tile.column, levels + r * tile.pitch,
@@ -359,7 +379,7 @@ void narrow_floats(DType type, const float* from, int64_t count, void* to) { nar
 
 }  // namespace
 
-const ByteSupport byte_support = {gather, finish, widen_sums, widen, narrow_floats};
+const ByteSupport byte_support = {gather, finish, widen_sums, widen, narrow_floats, translate};
 const ByteTier byte_tier = {multiply, &byte_support};
 
 }  // namespace planwright::PW_TIER_NAMESPACE

@@ -2,9 +2,11 @@
 //
 // Interpreted over strips as fp32 alone is. Registers hold 256 elements of their class, float or 64-bit integers; the
 // loops over integers are plain C++ that the compiler vectorises for the tier, those over floats are run_strip's. What
-// only loads and stores integers, as quantising does, is one program of floats.
+// only loads and stores integers, as quantising does, is one program of floats; short rows share a strip then, and a
+// function of bytes whose results are bytes is a table that is made by one strip of all 256.
 #include "tactics/kernels/fast/byte_epilogue.h"
 #include "tactics/kernels/fast/byte_strip.h"
+#include "tactics/kernels/fast/byte_tile.h"
 #include "tactics/kernels/fast/pointwise_plan.h"
 #include "tactics/kernels/fast/program_strip.h"
 #include "tactics/kernels/tier.h"
@@ -160,6 +162,110 @@ void run_floats_at(const KernelArgs& args, const PointwisePlan& plan, const Oute
   }
 }
 
+// Whether a view is one number.
+bool is_one(const LoopNest& nest, int view) {
+  for (int axis = 0; axis < nest.rank; ++axis) {
+    if (nest.strides[view][axis] != 0) return false;
+  }
+  return true;
+}
+
+// Rows that share a strip; 1: none do.
+int rows_of_strip(const PointwisePlan& plan) {
+  const int64_t pitch = (plan.nest.inner() + kVectorUnit - 1) / kVectorUnit * kVectorUnit;
+  return plan.blocks > 1 || pitch > kStripLength / 2 ? 1 : static_cast<int>(kStripLength / pitch);
+}
+
+// As run_floats_at, of whole rows.
+void run_rows(const KernelArgs& args, const PointwisePlan& plan, const PointwisePlan::Range& range,
+              const Registers& registers) {
+  const LoopNest& nest = plan.nest;
+  const int count = static_cast<int>(nest.inner());
+  const int pitch = (count + kVectorUnit - 1) / kVectorUnit * kVectorUnit;
+  const int most = rows_of_strip(plan), inner = nest.rank - 1;
+  OuterPosition at(nest, range.first);
+  for (int64_t first = range.first; first < range.last; first += most) {
+    const int rows = static_cast<int>(range.last - first < most ? range.last - first : most);
+    std::byte* results[kMaxPwOutputs][kStripLength / kVectorUnit];
+    for (int r = 0; r < rows; ++r, at.next()) {
+      const auto address = [&](const TensorView& view, int index) {
+        return view.as<std::byte>() + at.offset(index) * static_cast<int64_t>(size_of(view.dtype));
+      };
+      for (int i = 0; i < args.output_count; ++i) results[i][r] = address(args.outputs[i], i);
+      for (int i = 0; i < args.input_count; ++i) {
+        const int index = args.output_count + i;
+        const int64_t stride = nest.strides[index][inner];
+        const std::byte* from = address(args.inputs[i], index);
+        float* to = registers.floats(i) + r * pitch;
+        if (args.inputs[i].dtype != DType::kF32) {
+          widen_strip(args.inputs[i].dtype, from, stride, count, to);
+        } else {
+          const auto* floats = reinterpret_cast<const float*>(from);
+          for (int j = 0; j < count; ++j) to[j] = floats[j * stride];
+        }
+        for (int j = count; j < pitch; ++j) to[j] = 0.0f;
+      }
+    }
+    StripOperand operands[kMaxPwOperands];
+    for (int i = 0; i < args.input_count; ++i) {
+      operands[i] = {registers.floats(i), is_one(nest, args.output_count + i) ? 0 : 1};
+    }
+    StripOutput outputs[kMaxPwOutputs];
+    for (int i = 0; i < args.output_count; ++i) outputs[i] = {registers.floats(kMaxPwOperands + i), 1};
+    run_strip(strip_program(args.program, args.program_size), operands, nullptr, outputs, rows * pitch,
+              registers.for_run_strip());
+    for (int i = 0; i < args.output_count; ++i) {
+      const int64_t stride = nest.strides[i][inner];
+      for (int r = 0; r < rows; ++r) {
+        const float* from = outputs[i].data + r * pitch;
+        if (args.outputs[i].dtype != DType::kF32) {
+          narrow_strip(args.outputs[i].dtype, from, count, results[i][r], stride);
+          continue;
+        }
+        auto* to = reinterpret_cast<float*>(results[i][r]);
+        for (int j = 0; j < count; ++j) to[j * stride] = from[j];
+      }
+    }
+  }
+}
+
+bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
+
+// The operand that a program computes bytes of alone, its elements next to each other as those of the result are; -1:
+// there is none.
+int operand_of_table(const KernelArgs& args, const PointwisePlan& plan) {
+  const int inner = plan.nest.rank - 1;
+  if (args.output_count != 1 || !is_byte(args.outputs[0].dtype) || plan.nest.strides[0][inner] != 1) return -1;
+  int found = -1;
+  for (int i = 0; i < args.input_count; ++i) {
+    if (is_one(plan.nest, 1 + i)) continue;
+    if (found >= 0 || !is_byte(args.inputs[i].dtype) || plan.nest.strides[1 + i][inner] != 1) return -1;
+    found = i;
+  }
+  return found;
+}
+
+void make_table(const KernelArgs& args, int operand, const Registers& registers, uint8_t* table) {
+  static_assert(kByteTable == kStripLength);
+  StripOperand operands[kMaxPwOperands];
+  for (int i = 0; i < args.input_count; ++i) {
+    const TensorView& view = args.inputs[i];
+    float* to = registers.floats(i);
+    operands[i] = {to, i == operand ? 1 : 0};
+    if (i != operand) {
+      if (view.dtype == DType::kF32) *to = *view.as<const float>();
+      if (view.dtype != DType::kF32) widen_strip(view.dtype, view.data, 0, 1, to);
+      continue;
+    }
+    // As int8 the upper half is negative.
+    for (int j = 0; j < kByteTable; ++j) to[j] = static_cast<float>(view.dtype == DType::kI8 && j > 127 ? j - 256 : j);
+  }
+  const StripOutput output = {registers.floats(kMaxPwOperands), 1};
+  run_strip(strip_program(args.program, args.program_size), operands, nullptr, &output, kByteTable,
+            registers.for_run_strip());
+  narrow_strip(args.outputs[0].dtype, output.data, kByteTable, table, 1);
+}
+
 void run_strip_at(const KernelArgs& args, const PointwisePlan& plan, const OuterPosition& at, int64_t start, int count,
                   const Registers& registers) {
   const int inner = plan.nest.rank - 1;
@@ -191,13 +297,23 @@ void run_strip_at(const KernelArgs& args, const PointwisePlan& plan, const Outer
 }
 
 Status run(const KernelArgs& args) {
-  if (element_count(args.outputs[0]) == 0) return kOkStatus;
+  const int64_t elements = element_count(args.outputs[0]);
+  if (elements == 0) return kOkStatus;
   const PointwisePlan plan = plan_pointwise(args, kStripLength);
   const bool in_floats = fast::computes_in_floats(args, is_strip_program);
+  const int of_table = in_floats && elements > 2 * kByteTable ? operand_of_table(args, plan) : -1;
+  uint8_t table[kByteTable];
+  if (of_table >= 0) make_table(args, of_table, Registers(args.scratch), table);
   parallel_for(*args.executor, plan.tasks, [&](int64_t task, int worker) {
     const Registers registers(args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
+    if (of_table < 0 && in_floats && rows_of_strip(plan) > 1) {
+      return run_rows(args, plan, plan.range_of(task), registers);
+    }
     for_each_strip(plan, task, [&](const OuterPosition& at, int64_t start, int count) {
-      if (in_floats) {
+      if (of_table >= 0) {
+        byte_support.translate(table, args.inputs[of_table].as<const uint8_t>() + at.offset(1 + of_table) + start,
+                               count, args.outputs[0].as<uint8_t>() + at.offset(0) + start);
+      } else if (in_floats) {
         run_floats_at(args, plan, at, start, count, registers);
       } else {
         run_strip_at(args, plan, at, start, count, registers);

@@ -1,5 +1,5 @@
-// Resize of one to three spatial axes, channels-last: nearest of any 4-byte elements, linear and cubic of fp32. A
-// vector holds channels; the taps of a pixel and their weights are found once for all of them.
+// Resize of one to three spatial axes, channels-last: nearest of any 4-byte elements and bytes, linear and cubic of
+// fp32. A vector holds channels; the taps of a pixel and their weights are found once for all of them.
 #include "tactics/kernels/fast/resize_table.h"
 #include "tactics/kernels/fast/vector.h"
 
@@ -9,11 +9,15 @@ namespace {
 constexpr int64_t kTaskElements = 1 << 14;
 constexpr int kMostTaps = 64;  // cubic along three axes
 
+bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
+
 Status validate(const KernelArgs& args) {
   PW_RETURN_IF_ERROR(validate_resize_table(args));
   const DType type = args.inputs[0].dtype;
-  const bool is_copy = args.params_as<ResizeParams>().mode == ResizeMode::kNearest && size_of(type) == 4;
-  if (type != DType::kF32 && !is_copy) return error(StatusCode::kUnsupported, "neither fp32 nor a copy of words");
+  const bool is_copy =
+      args.params_as<ResizeParams>().mode == ResizeMode::kNearest && (size_of(type) == 4 || is_byte(type));
+  if (type != DType::kF32 && !is_copy)
+    return error(StatusCode::kUnsupported, "neither fp32 nor a copy of words or bytes");
   return kOkStatus;
 }
 
@@ -74,6 +78,13 @@ void resize_row(const PixelTaps& row_taps, const ResizeAxis& axis, bool is_copy,
   }
 }
 
+// Of bytes, all positions along the last axis are copies.
+void copy_row(const uint8_t* from, const ResizeAxis& axis, int64_t channels, uint8_t* to) {
+  for (int64_t position = 0; position < axis.length; ++position, to += axis.stride) {
+    __builtin_memcpy(to, from + axis.offsets[position], static_cast<size_t>(channels));
+  }
+}
+
 Status run(const KernelArgs& args) {
   const TensorView &x = args.inputs[0], &y = args.outputs[0];
   if (element_count(y) == 0) return kOkStatus;
@@ -86,14 +97,19 @@ Status run(const KernelArgs& args) {
   parallel_for(*args.executor, (count + group - 1) / group, [&](int64_t task, int) {
     for (int64_t i = task * group; i < (task + 1) * group && i < count; ++i) {
       const int64_t row = i % rows.length, slice = i / rows.length % slices.length, n = i / rows.length / slices.length;
+      const int64_t to = n * y.strides[0] + slice * slices.stride + row * rows.stride;
+      if (is_byte(x.dtype)) {
+        const int64_t from = n * x.strides[0] + slices.offsets[slice] + rows.offsets[row];
+        copy_row(x.as<const uint8_t>() + from, columns, channels, y.as<uint8_t>() + to);
+        continue;
+      }
       PixelTaps image, slice_taps, row_taps;
       image.count = 1;
       image.from[0] = x.as<const float>() + n * x.strides[0];
       image.weights[0] = 1.0f;
       join_taps(image, slices, slice, &slice_taps);
       join_taps(slice_taps, rows, row, &row_taps);
-      resize_row(row_taps, columns, is_copy, channels,
-                 y.as<float>() + n * y.strides[0] + slice * slices.stride + row * rows.stride);
+      resize_row(row_taps, columns, is_copy, channels, y.as<float>() + to);
     }
   });
   return kOkStatus;

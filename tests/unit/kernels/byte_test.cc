@@ -428,6 +428,31 @@ TEST(ByteTest, QuantisingAndDequantising) {
   }
 }
 
+// Functions of bytes that are bytes, in tables; rows of few elements, several to a strip.
+TEST(ByteTest, FunctionsOfBytesAndShortRows) {
+  Rng rng(12);
+  for (const KernelDescriptor* kernel : family_of(OpKind::kPointwise, "pointwise_mixed")) {
+    for (int i = 0; i < 120; ++i) {
+      const Dims dims = {random_int(rng, 1, 3), random_int(rng, 1, 70), random_int(rng, 1, 40)};
+      const auto strides = [&] { return i % 4 == 0 ? random_strides(rng, dims) : strides_of(dims, {0, 1, 2}, i % 3); };
+      const DType from = random_type(rng), to = random_type(rng);
+      std::vector<PwInstr> program = {pw_load(21, 0, class_of(from)), convert(0, 21, class_of(from), kFloat),
+                                      pw_load(1, 1), pw_compute(PwOp::kMul, 0, 0, 1), pw_compute(PwOp::kMul, 0, 0, 0)};
+      std::vector<TestTensor> operands = {
+          random_bytes(rng, from, dims, strides()),
+          TestTensor::random(rng, DType::kF32, i % 2 == 0 ? Dims{} : Dims{dims[1], 1}, 0.05, 0.1)};
+      if (i % 3 == 0) {
+        program.insert(program.end(), {pw_load(2, 2), pw_compute(PwOp::kAdd, 0, 0, 2)});
+        operands.push_back(TestTensor::random(rng, DType::kF32, dims, strides(), -50, 50));
+      }
+      append_store(to, 5, &program);
+      KernelCase c = KernelCase::of(OpKind::kPointwise, {}, {TestTensor(to, dims, strides())});
+      c.with_program(program, operands);
+      expect_like_reference(*kernel, c, kExact, {}, 1 + i % 2);
+    }
+  }
+}
+
 TEST(ByteTest, WhatValidatePassesStaysInBounds) {
   Rng rng(9);
   for (const OpKind op : {OpKind::kConv, OpKind::kMatMul}) {
