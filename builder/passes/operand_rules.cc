@@ -80,9 +80,13 @@ const Rule* rule_of(OpKind kind) {
 }
 
 bool is_first_layer(const ir::Graph& graph, const Node& node) {
-  // Of bytes there is no such kernel.
-  if (node.kind != OpKind::kConv || node.as<ConvParams>().group != 1 || is_byte_contraction(graph, node)) return false;
+  if (node.kind != OpKind::kConv || node.as<ConvParams>().group != 1) return false;
   const Dim channels = graph.value(node.inputs[0]).dims[1];
+  // Of bytes kernels of several taps on images.
+  if (is_byte_contraction(graph, node)) {
+    const ir::Shape& w = graph.value(node.inputs[1]).dims;
+    if (w.size() > 4 || ir::product(Shape(w.begin() + 2, w.end())) == Dim(1)) return false;
+  }
   return channels.is_constant() && channels.constant() <= kFirstLayerChannels;
 }
 

@@ -1,6 +1,7 @@
 // Contractions of bytes: of uint8 or int8 by constant int8, with sums in int32. What they share with those in fp32 is
 // conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
 #include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/conv_image.h"
 #include "tactics/kernels/fast/gemm_kernels.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
 
@@ -21,6 +22,7 @@ constexpr fast::GemmShape kShape = {&gemm_tier, kRows, kByteTileVectors, nullptr
 
 constexpr KernelDescriptor kKernels[] = {
     conv_kernel<kShape>(PW_BYTE_TILE("conv_s8"), PW_TIER_ISA),
+    image_kernel<kShape>(PW_BYTE_TILE("conv_s8_image"), PW_TIER_ISA),
     matmul_kernel<kShape>(PW_BYTE_TILE("matmul_s8"), PW_TIER_ISA),
 };
 

@@ -1,5 +1,6 @@
 // As byte_kernels.tier.cc, for CPUs with AVX512-VNNI.
 #include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/conv_image.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
 #include "tactics/kernels/registry.h"
 
@@ -13,6 +14,7 @@ constexpr fast::GemmShape kShape = {&tier_avx512::gemm_tier, kByteTileRows, kByt
 
 constexpr KernelDescriptor kKernels[] = {
     conv_kernel<kShape>("conv_s8_12x2_avx512vnni", Isa::kAvx512Vnni),
+    image_kernel<kShape>("conv_s8_image_12x2_avx512vnni", Isa::kAvx512Vnni),
     matmul_kernel<kShape>("matmul_s8_12x2_avx512vnni", Isa::kAvx512Vnni),
 };
 

@@ -14,12 +14,14 @@ inline constexpr int kByteTileRows = 12;    // at most, of any table
 inline constexpr int kByteTileVectors = 2;  // of int32
 inline constexpr int kByteGroup = 4;        // K is padded to whole groups with zeros
 
-// sums[r][j] = sum over k of (a[r * a_step + k] - offset) * b[k][j], for r < rows, k < 4 * groups and
-// j < vectors * lanes.
+// sums[r][j] = sum over t and k of (a[r * a_step + offsets[t] + k] - offset) * b[t][k][j], for r < rows, t < taps,
+// k < 4 * groups and j < vectors * lanes.
 struct ByteTile {
   const uint8_t* a;
   int64_t a_step;
-  // The sums over k of b[k][j], an int32 a column, then b: [groups][vectors * lanes][4], int8.
+  const int64_t* offsets;
+  int64_t taps;
+  // The sums over t and k of b[t][k][j], an int32 a column, then b: [taps][groups][vectors * lanes][4], int8.
   const float* panel;
   int64_t groups;
   int rows, vectors;

@@ -29,11 +29,10 @@ void multiply_rows(const ByteTile& tile) {
     for (int r = 0; r < kRows; ++r) sums[r][v] = first;
   }
   const int32_t* b = columns + kVectors * kLanes;
-  const uint8_t* a = tile.a;
   const int64_t step = tile.a_step;
   const char* ahead = tile.ahead;
   const ShortVec low = hn::Set(kI16, 0xFF);
-  for (int64_t group = 0; group < tile.groups; ++group, b += kVectors * kLanes, a += kByteGroup) {
+  const auto add_group = [&](const uint8_t* a) {
     __builtin_prefetch(ahead, 0, 2);
     ahead += tile.ahead_step;
     ShortVec even[kVectors], odd[kVectors];
@@ -57,6 +56,11 @@ void multiply_rows(const ByteTile& tile) {
         sums[r][v] = hn::ReorderWidenMulAccumulate(kI32, a_odd, odd[v], sums[r][v], unused);
       }
     }
+    b += kVectors * kLanes;
+  };
+  for (int64_t tap = 0; tap < tile.taps; ++tap) {
+    const uint8_t* a = tile.a + tile.offsets[tap];
+    for (int64_t group = 0; group < tile.groups; ++group, a += kByteGroup) add_group(a);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {

@@ -38,8 +38,6 @@ void multiply_rows(const ByteTile& tile) {
   constexpr int kPointers = (kRows + 2) / 3;
   const int64_t step = tile.a_step;
   const uint8_t* a[kPointers];
-#pragma GCC unroll 4
-  for (int i = 0; i < kPointers; ++i) a[i] = tile.a + 3 * i * step;
   const int32_t* b = columns + kVectors * kLanes;
   const char* ahead = tile.ahead;
   const int64_t ahead_step = tile.ahead_step;
@@ -57,15 +55,20 @@ void multiply_rows(const ByteTile& tile) {
       for (int v = 0; v < kVectors; ++v) to[r][v] = _mm512_dpbusd_epi32(to[r][v], group, groups[v]);
     }
   };
-  int64_t k = 0;
   const int64_t end = tile.groups * kByteGroup;
-  if constexpr (kSets > 1) {
-    for (; k + kSets * kByteGroup <= end; k += kSets * kByteGroup) {
+  for (int64_t tap = 0; tap < tile.taps; ++tap) {
+    const uint8_t* const first = tile.a + tile.offsets[tap];
 #pragma GCC unroll 4
-      for (int s = 0; s < kSets; ++s) add_group(sums[s], k + s * kByteGroup);
+    for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * step;
+    int64_t k = 0;
+    if constexpr (kSets > 1) {
+      for (; k + kSets * kByteGroup <= end; k += kSets * kByteGroup) {
+#pragma GCC unroll 4
+        for (int s = 0; s < kSets; ++s) add_group(sums[s], k + s * kByteGroup);
+      }
     }
+    for (; k < end; k += kByteGroup) add_group(sums[0], k);
   }
-  for (; k < end; k += kByteGroup) add_group(sums[0], k);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2

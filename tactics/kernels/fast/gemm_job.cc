@@ -182,7 +182,7 @@ class TileRunner {
       const int64_t first = tiles.first_row(tile);
       const float** at = a_of(tile, first);
       if (job_.image != nullptr) {
-        at[0] = reinterpret_cast<const float*>(job_.image->data + first * job_.image->step);
+        at[0] = reinterpret_cast<const float*>(job_.image->data + first * job_.image->step * copied_bytes(job_.shape));
         continue;
       }
       if (!one_walk) {
@@ -225,7 +225,7 @@ class TileRunner {
     if (job_.shape.half != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
       const uint16_t* a = halves_at(pointers[0]);
-      const HalfImage* image = job_.image;
+      const ImageRows* image = job_.image;
       const int64_t taps = image == nullptr ? 1 : image->taps;
       HalfTile half = {.a = a,
                        .a_step = image != nullptr ? image->step
@@ -251,10 +251,16 @@ class TileRunner {
     if (job_.shape.bytes != nullptr) {
       const int64_t depth = packed_depth(job_.shape, job_.taps * job_.depth);
       const uint8_t* a = bytes_at(pointers[0]);
+      const ImageRows* image = job_.image;
+      const int64_t taps = image == nullptr ? 1 : image->taps;
       ByteTile bytes = {.a = a,
-                        .a_step = rows > 1 ? bytes_at(pointers[1]) - a : 0,
+                        .a_step = image != nullptr ? image->step
+                                  : rows > 1       ? bytes_at(pointers[1]) - a
+                                                   : 0,
+                        .offsets = image == nullptr ? &kNoOffset : image->offsets,
+                        .taps = taps,
                         .panel = job_.packed + depth * column,
-                        .groups = depth - 1,
+                        .groups = (depth - 1) / taps,
                         .rows = rows,
                         .vectors = vectors,
                         .offset = job_.a_zero + (job_.a_type == DType::kI8 ? 128 : 0),

@@ -101,10 +101,11 @@ class RowCursor {
 void row_addresses(RowCursor cursor, int count, const void* base, int64_t element_bytes, const int64_t* strides,
                    const float** to);
 
-// A in bf16 as an image that overlapping windows are read from: row i at tap t is at data + i * step + offsets[t], for
-// all rows of a job whose box has `width` columns, of which the first `valid` are in the output.
-struct HalfImage {
-  const uint16_t* data;
+// A in bf16 or bytes as an image that overlapping windows are read from: row i at tap t is i * step + offsets[t]
+// elements behind `data`, for all rows of a job whose box has `width` columns, of which the first `valid` are in the
+// output.
+struct ImageRows {
+  const std::byte* data;
   int64_t step;
   int64_t taps;
   const int64_t* offsets;
@@ -123,7 +124,7 @@ struct GemmJob {
   int64_t taps, depth;               // K = taps * depth
   DType a_type = DType::kF32;        // bf16 only where products are; in bytes uint8 or int8
   int32_t a_zero = 0;                // in bytes: A's zero point
-  const HalfImage* image = nullptr;  // A, in place of row_pointers; taps is 1 then, and depth K
+  const ImageRows* image = nullptr;  // A, in place of row_pointers; taps is 1 then, and depth K
   RowBox rows;
   const Epilogue* epilogue;
   void* out;  // of position 0 of the output

@@ -2,10 +2,10 @@
 // they share with those in fp32 is conv.cc and gemm_matmul.cc; the shape says which micro kernels run.
 #include "tactics/kernels/fast/block_matmul.h"
 #include "tactics/kernels/fast/conv.h"
+#include "tactics/kernels/fast/conv_image.h"
 #include "tactics/kernels/fast/conv_transpose.h"
 #include "tactics/kernels/fast/first_layer.h"
 #include "tactics/kernels/fast/gemm_matmul.h"
-#include "tactics/kernels/fast/half_image.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright {
@@ -54,13 +54,13 @@ constexpr KernelDescriptor first_layer_kernel(const char* name, Isa isa) {
 template <const fast::GemmShape& kShape>
 constexpr KernelDescriptor image_kernel(const char* name, Isa isa) {
   KernelDescriptor kernel = half_kernel(name, OpKind::kConv, isa);
-  kernel.validate = [](const KernelArgs& args) { return fast::validate_half_image(args, kShape); };
-  kernel.packed_size = [](const KernelArgs& args) { return fast::half_image_packed_size(args, kShape); };
-  kernel.scratch_size = [](const KernelArgs& args) { return fast::half_image_scratch_size(args, kShape); };
-  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_half_image(args, kShape, to); };
-  kernel.run = [](const KernelArgs& args) { return fast::run_half_image(args, kShape); };
+  kernel.validate = [](const KernelArgs& args) { return fast::validate_conv_image(args, kShape); };
+  kernel.packed_size = [](const KernelArgs& args) { return fast::conv_image_packed_size(args, kShape); };
+  kernel.scratch_size = [](const KernelArgs& args) { return fast::conv_image_scratch_size(args, kShape); };
+  kernel.pack = [](const KernelArgs& args, std::byte* to) { return fast::pack_conv_image(args, kShape, to); };
+  kernel.run = [](const KernelArgs& args) { return fast::run_conv_image(args, kShape); };
   kernel.tactics = [](const KernelArgs& args, TacticParams* list, int capacity) {
-    return fast::half_image_tactics(args, kShape, list, capacity);
+    return fast::conv_image_tactics(args, kShape, list, capacity);
   };
   return kernel;
 }

@@ -247,17 +247,53 @@ TEST(ByteTest, ThereIsAKernelForEveryTier) {
   for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni}) {
     wanted += detect_isa() >= isa ? 1 : 0;
   }
-  EXPECT_EQ(byte_kernels(OpKind::kConv).size(), static_cast<size_t>(wanted));
+  EXPECT_EQ(byte_kernels(OpKind::kConv).size(), static_cast<size_t>(2 * wanted));
+  EXPECT_EQ(family_of(OpKind::kConv, "conv_s8_image_").size(), static_cast<size_t>(wanted));
   EXPECT_EQ(byte_kernels(OpKind::kMatMul).size(), static_cast<size_t>(wanted));
 }
 
 TEST(ByteTest, RandomConvolutions) {
   Rng rng(1);
   for (const KernelDescriptor* kernel : byte_kernels(OpKind::kConv)) {
-    for (int i = 0; i < 220; ++i) {
-      KernelCase c = as_bytes(rng, conv_case(rng, random_conv_shape(rng)));
+    const bool is_image = std::string(kernel->name).find("image") != std::string::npos;
+    int passed = 0;
+    for (int i = 0; i < (is_image ? 600 : 220); ++i) {
+      ConvShape shape = random_conv_shape(rng);
+      // One group, and now and then so few channels that they need not be last.
+      if (is_image) shape.group = 1;
+      KernelCase c = as_bytes(rng, conv_case(rng, shape));
+      if (is_image && shape.channels <= 8 && i % 2 == 0) {
+        c.inputs[0] =
+            random_bytes(rng, c.inputs[0].view().dtype, c.inputs[0].dims(), random_strides(rng, c.inputs[0].dims()));
+      }
       add_byte_epilogue(rng, i % kEpilogues, 1, &c);
+      if (is_image && !validate_case(*kernel, c).ok()) continue;
+      ++passed;
       expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
+    }
+    EXPECT_GE(passed, 220);
+  }
+}
+
+// Windows of every width and stride over a copy of the image, whose last tiles read past its last line.
+TEST(ByteTest, ImagesOfFewAndManyChannels) {
+  Rng rng(13);
+  for (const KernelDescriptor* kernel : family_of(OpKind::kConv, "conv_s8_image_")) {
+    for (const int64_t channels : {1, 3, 4, 7, 12, 33, 64}) {
+      for (const int64_t width : {2, 3, 7}) {
+        for (const int64_t stride : {1, 2, 3}) {
+          ConvShape shape;
+          shape.channels = channels;
+          shape.filters = 35;
+          shape.input = {11, 29};
+          shape.kernel = {3, width};
+          shape.stride = {stride, stride};
+          shape.pad = shape.pad_end = {1, width / 2};
+          KernelCase c = as_bytes(rng, conv_case(rng, shape));
+          add_byte_epilogue(rng, static_cast<int>(channels + stride) % kEpilogues, 1, &c);
+          expect_like_reference(*kernel, c, kExact, random_tactic(rng));
+        }
+      }
     }
   }
 }
