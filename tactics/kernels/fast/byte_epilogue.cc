@@ -94,7 +94,9 @@ void bound(const PwInstr& instr, const Known& a, const Known& b, Known* result) 
   }
 }
 
-LevelFunction find_level_function(const KernelArgs& args) {
+// Of the first levels behind instruction `after` that are no function of levels before; the instructions are -1 where
+// there is none, `to` also where nothing is computed of them that is worth a table.
+LevelFunction find_level_function(const KernelArgs& args, int after) {
   LevelFunction found;
   Known registers[kMaxPwRegisters], results[kMaxPwInstructions];
   // Levels that an instruction reads: of its up to three operands, by which instruction they were written.
@@ -121,7 +123,8 @@ LevelFunction find_level_function(const KernelArgs& args) {
       if (is_function && has_level) result.of = Known::Of::kLevel;
     }
     result.by = i;
-    if (found.from < 0 && result.of == Known::Of::kOther && (result.is_within(0, 255) || result.is_within(-128, 127))) {
+    if (found.from < 0 && i > after && result.of == Known::Of::kOther &&
+        (result.is_within(0, 255) || result.is_within(-128, 127))) {
       found.from = i;
       found.base = result.low >= 0 ? 0.0f : -128.0f;
       result.of = Known::Of::kLevel;
@@ -138,7 +141,7 @@ LevelFunction find_level_function(const KernelArgs& args) {
     bool alone = true;
     for (int i = found.from + 1; i < args.program_size; ++i) {
       if (found.inside[i] && i <= to) continue;
-      for (const int by : read[i]) alone = alone && (by < 0 || by == to || (found.inside[i] && by > to));
+      for (const int by : read[i]) alone = alone && (by < 0 || by >= to);
     }
     if (!alone) continue;
     found.to = to;
@@ -146,21 +149,38 @@ LevelFunction find_level_function(const KernelArgs& args) {
     for (int i = to + 1; i < args.program_size; ++i) found.inside[i] = false;
     return found;
   }
-  return {};
+  return found;
 }
+
+// All of a program, one behind the other: of what activations round to.
+struct LevelFunctions {
+  int count = 0;
+  LevelFunction list[2];
+
+  explicit LevelFunctions(const KernelArgs& args) {
+    int after = -1;
+    while (count < 2) {
+      list[count] = find_level_function(args, after);
+      if (list[count].from < 0) return;
+      after = list[count].to >= 0 ? list[count].to : list[count].from;
+      count += list[count].to >= 0 ? 1 : 0;
+    }
+  }
+};
 
 // The chain of operations from the sums to what is stored, each with a number for each column or with a residual.
 class Chain {
  public:
-  Chain(const KernelArgs& args, const ByteRole* roles, const LevelFunction& function)
-      : args_(args), roles_(roles), function_(function) {}
+  // `functions`: as many of them as are to be tables.
+  Chain(const KernelArgs& args, const ByteRole* roles, const LevelFunction* functions, int count)
+      : args_(args), roles_(roles), functions_(functions), count_(count) {}
 
   bool match(ByteEpilogue* epilogue) {
     Node nodes[kMaxPwRegisters] = {};
     for (int i = 0; i < args_.program_size; ++i) {
       const PwInstr& instr = args_.program[i];
-      if (function_.to >= 0 && function_.inside[i]) {
-        nodes[instr.dst] = {.step = i == function_.to ? ++last_ : kInside};
+      if (const LevelFunction* of = function_with(i)) {
+        nodes[instr.dst] = {.step = i == of->to ? ++last_ : kInside};
         continue;
       }
       switch (instr.op) {
@@ -205,7 +225,9 @@ class Chain {
         return false;
       }
       nodes[instr.dst] = {.step = ++last_};
-      if (i == function_.from && function_.to >= 0 && !begin_table(epilogue)) return false;
+      for (int f = 0; f < count_; ++f) {
+        if (i == functions_[f].from && !begin_table(f, epilogue)) return false;
+      }
     }
     return false;
   }
@@ -262,15 +284,27 @@ class Chain {
     return true;
   }
 
-  // The levels so far are the table's indices from now on.
-  bool begin_table(ByteEpilogue* to) {
-    ByteActivation& f = to->end.first;
-    if (to->end.twice || stage_ != Stage::kMost) return false;
-    f.zero -= function_.base;
-    f.least -= function_.base;
-    f.most -= function_.base;
-    to->has_table = true;
-    to->end.table_type = function_.type;
+  // Levels, whose sums and differences are exact: kernels bound what they round.
+  static bool is_integer_bound(float x) { return nearbyintf(x) == x && x > -0x1p20f && x < 0x1p20f; }
+
+  const LevelFunction* function_with(int instruction) const {
+    for (int f = 0; f < count_; ++f) {
+      if (functions_[f].inside[instruction]) return &functions_[f];
+    }
+    return nullptr;
+  }
+
+  // The levels so far are a table's indices from now on.
+  bool begin_table(int index, ByteEpilogue* to) {
+    const int which = to->end.twice ? 1 : 0;
+    const LevelFunction& function = functions_[index];
+    ByteActivation& f = which == 0 ? to->end.first : to->end.second;
+    if (stage_ != Stage::kMost || to->tables[which] >= 0) return false;
+    f.zero -= function.base;
+    f.least -= function.base;
+    f.most -= function.base;
+    to->tables[which] = index;
+    to->end.table_types[which] = function.type;
     return f.least >= 0 && f.most < kByteTable && f.least <= f.most;
   }
 
@@ -294,7 +328,7 @@ class Chain {
         if (op == PwOp::kSub && !is_constant) return false;
         if (stage_ == Stage::kRounded) {
           f.zero = constant;
-          return is_constant && advance(Stage::kZero);
+          return is_constant && is_integer_bound(constant) && advance(Stage::kZero);
         }
         if (stage_ > Stage::kRounded) {
           f.shift = constant;
@@ -312,9 +346,11 @@ class Chain {
         return advance(Stage::kScale);
       case PwOp::kMax:
         (stage_ < Stage::kRounded ? f.low : f.least) = constant;
+        if (stage_ >= Stage::kRounded && !is_integer_bound(constant)) return false;
         return is_constant && constant == constant && advance(stage_ < Stage::kRounded ? Stage::kLow : Stage::kLeast);
       case PwOp::kMin:
         (stage_ < Stage::kRounded ? f.high : f.most) = constant;
+        if (stage_ >= Stage::kRounded && !is_integer_bound(constant)) return false;
         return is_constant && constant == constant && advance(stage_ < Stage::kRounded ? Stage::kHigh : Stage::kMost);
       case PwOp::kRoundEven: f.rounds = true; return advance(Stage::kRounded);
       default: return false;
@@ -326,8 +362,10 @@ class Chain {
     const ByteEnd& end = epilogue->end;
     const ByteActivation& f = end.twice ? end.second : end.first;
     const bool is_level = stage_ < Stage::kShift && f.rounds && f.least <= f.most;
-    if (epilogue->has_table && !end.twice) {
-      return args_.outputs[0].dtype == DType::kF32 || (is_level && args_.outputs[0].dtype == end.table_type);
+    const int last = end.twice ? 1 : 0;
+    if (epilogue->tables[last] >= 0) {
+      const DType type = args_.outputs[0].dtype;
+      return (type == DType::kF32 && last == 0) || (is_level && type == end.table_types[last]);
     }
     switch (args_.outputs[0].dtype) {
       case DType::kF32: return true;
@@ -339,7 +377,8 @@ class Chain {
 
   const KernelArgs& args_;
   const ByteRole* roles_;
-  const LevelFunction& function_;
+  const LevelFunction* functions_;
+  const int count_;
   int last_ = 0;  // step of the chain
   Stage stage_ = Stage::kSum;
 };
@@ -380,23 +419,25 @@ ByteEpilogue match_bytes(const KernelArgs& args, const ByteRole* roles) {
   if (is_raw(args)) return {};
   ByteEpilogue epilogue;
   epilogue.kind = ByteEpilogue::Kind::kStraight;
-  if (args.program_size == 0 || Chain(args, roles, {}).match(&epilogue)) return epilogue;
-  epilogue = {};
-  epilogue.kind = ByteEpilogue::Kind::kStraight;
-  const LevelFunction function = find_level_function(args);
-  if (function.to >= 0 && Chain(args, roles, function).match(&epilogue)) return epilogue;
+  if (args.program_size == 0 || Chain(args, roles, nullptr, 0).match(&epilogue)) return epilogue;
+  const LevelFunctions functions(args);
+  for (int count = functions.count; count > 0; --count) {
+    epilogue = {};
+    epilogue.kind = ByteEpilogue::Kind::kStraight;
+    if (Chain(args, roles, functions.list, count).match(&epilogue)) return epilogue;
+  }
   epilogue = {};
   epilogue.kind = ByteEpilogue::Kind::kInterpreted;
   return epilogue;
 }
 
 size_t byte_table_size(const KernelArgs& args) {
-  return !is_raw(args) && find_level_function(args).to >= 0 ? kByteTable : 0;
+  return is_raw(args) ? 0 : static_cast<size_t>(LevelFunctions(args).count) * kByteTable;
 }
 
-void pack_byte_table(const KernelArgs& args, std::byte* to) {
-  const LevelFunction function = find_level_function(args);
-  if (is_raw(args) || function.to < 0) return;
+namespace {
+
+void make_table(const KernelArgs& args, const LevelFunction& function, std::byte* to) {
   // The program behind the argument, which is its accumulator.
   PwInstr program[kMaxPwInstructions + 1];
   int count = 0;
@@ -437,6 +478,14 @@ void pack_byte_table(const KernelArgs& args, std::byte* to) {
     const float level = results[i] == results[i] ? results[i] : 0.0f;
     to[i] = static_cast<std::byte>(static_cast<int>(level));
   }
+}
+
+}  // namespace
+
+void pack_byte_table(const KernelArgs& args, std::byte* to) {
+  if (is_raw(args)) return;
+  const LevelFunctions functions(args);
+  for (int f = 0; f < functions.count; ++f) make_table(args, functions.list[f], to + f * kByteTable);
 }
 
 }  // namespace planwright::fast

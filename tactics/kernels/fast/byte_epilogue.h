@@ -24,8 +24,12 @@ struct ByteEpilogue {
   ColumnNumber before = {.constant = -0.0f}, scale = {.constant = 1.0f}, after = {.constant = -0.0f};
   int residual = -1;  // an operand
   ByteEnd end;
-  const uint8_t* table = nullptr;  // where has_table, once packed weights are at hand
-  bool has_table = false;
+  int tables[2] = {-1, -1};         // behind which activation which of the packed tables is; -1: none
+  const uint8_t* packed = nullptr;  // tables, once packed weights are at hand
+
+  const uint8_t* table(int activation) const {
+    return tables[activation] < 0 ? nullptr : packed + tables[activation] * kByteTable;
+  }
 };
 
 // Whether the program can be run on floats: it computes in that class, which what it loads becomes at once, and what it
@@ -46,8 +50,8 @@ enum class ByteRole : uint8_t {
 ByteEpilogue match_bytes(const KernelArgs& args, const ByteRole* roles);
 
 // A function of levels, whatever it is, is a table of what it makes of each: where a program rounds to a byte and goes
-// on to another byte with nothing but that and constants, what follows needs no more than the second. The table is
-// packed behind the weights, so all tiers read the same. Bytes that it takes: kByteTable or 0.
+// on to another byte with nothing but that and constants, what follows needs no more than the second. Up to two tables
+// are packed behind the weights, so all tiers read the same. Bytes that they take: kByteTable each.
 size_t byte_table_size(const KernelArgs& args);
 void pack_byte_table(const KernelArgs& args, std::byte* to);
 

@@ -59,7 +59,7 @@ struct ByteActivation {
 struct ByteEnd {
   ByteActivation first, second;
   bool twice = false;
-  DType table_type = DType::kU8;  // of its elements
+  DType table_types[2] = {DType::kU8, DType::kU8};  // of the elements of each activation's table
   float residual_shift = -0.0f, residual_scale = 1.0f;
 };
 inline constexpr int kByteTable = 256;
@@ -71,7 +71,7 @@ struct ByteFinish {
   const float *before, *scale, *after;  // [columns], readable to the next whole vector
   const float* const* residual;         // [rows], carried as if of floats; or null
   DType residual_type;                  // fp32, uint8 or int8
-  const uint8_t* table;                 // [kByteTable], or null
+  const uint8_t* tables[2];             // [kByteTable] of each activation, or null
   ByteEnd end;
   // Of the output: fp32, or of bytes, in whose range `least` and `most` of the last activation are then, which rounds.
   DType type;

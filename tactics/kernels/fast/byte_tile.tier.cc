@@ -152,12 +152,23 @@ struct ToFloats {
     store_n(x, row + at, count);
   }
 };
+// Integers in the type's range, or NaN.
+template <typename Tag>
+HWY_INLINE hn::Vec<Tag> levels_of(Tag tag, FloatVec x) {
+#if HWY_TARGET <= HWY_AVX3
+  (void)tag;
+  return hn::Vec<Tag>{_mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x.raw))};
+#else
+  return hn::DemoteTo(tag, hn::ConvertTo(kI32, x));
+#endif
+}
+
 template <typename T>
 struct ToBytes {
   static constexpr bool kScales = false;
   static HWY_INLINE void store(FloatVec x, int count, float* row, int64_t at) {
     const hn::Rebind<T, FloatTag> tag;
-    const auto bytes = hn::DemoteTo(tag, hn::ConvertTo(kI32, x));
+    const auto bytes = levels_of(tag, x);
     T* to = reinterpret_cast<T*>(row) + at;
     if (count == kLanes) return hn::StoreU(bytes, tag, to);
     T lanes[kLanes];
@@ -187,15 +198,20 @@ struct Activation {
       : low(hn::Set(kF, f.low)),
         high(hn::Set(kF, f.high)),
         zero(hn::Set(kF, f.zero)),
-        least(hn::Set(kF, f.least)),
-        most(hn::Set(kF, f.most)),
+        least(hn::Set(kF, bounded(f.low, f))),
+        most(hn::Set(kF, bounded(f.high, f))),
         shift(hn::Set(kF, f.shift)),
         rescale(hn::Set(kF, f.rescale)) {}
 
-  HWY_INLINE FloatVec clamped(FloatVec x) const { return hn::Min(high, hn::Max(low, x)); }
-  HWY_INLINE FloatVec level(FloatVec x) const {
-    return hn::Min(most, hn::Max(least, hn::Add(hn::Round(clamped(x)), zero)));
+  static float bounded(float x, const ByteActivation& f) {
+    const float low = f.least - f.zero, high = f.most - f.zero;
+    const float above = x > low ? x : low;
+    return above < high ? above : high;
   }
+
+  HWY_INLINE FloatVec clamped(FloatVec x) const { return hn::Min(high, hn::Max(low, x)); }
+  // With both pairs of bounds at once: the second pair is of integers, so it may as well come before rounding.
+  HWY_INLINE FloatVec level(FloatVec x) const { return hn::Add(hn::Round(hn::Min(most, hn::Max(least, x))), zero); }
   HWY_INLINE FloatVec rescaled(FloatVec x) const { return hn::Mul(hn::Add(x, shift), rescale); }
 
   FloatVec low, high, zero, least, most, shift, rescale;
@@ -331,6 +347,28 @@ void widen_levels(const uint8_t* levels, const ByteFinish& tile) {
   }
 }
 
+// Where the last activation has a table that makes bytes: the indices are put aside.
+template <typename Finish>
+void finish_to_table(const ByteFinish& tile, const uint8_t* table, const Finish& finish_indices) {
+  alignas(64) uint8_t levels[kTileBytes + 64];
+  float* rows[kByteTileRows];
+  for (int r = 0; r < tile.rows; ++r) rows[r] = reinterpret_cast<float*>(levels + r * tile.pitch - tile.column);
+  ByteFinish part = tile;
+  part.type = DType::kU8;
+  part.out = rows;
+  finish_indices(part);
+  translate(table, levels, static_cast<int64_t>(tile.rows) * tile.pitch, levels);
+  for (int r = 0; r < tile.rows; ++r) {
+    __builtin_memcpy(reinterpret_cast<uint8_t*>(tile.out[r]) + tile.column, levels + r * tile.pitch,
+                     static_cast<size_t>(tile.columns));
+  }
+}
+
+void finish_second(const ByteFinish& tile) {
+  if (tile.tables[1] == nullptr) return finish_plain(tile);
+  finish_to_table(tile, tile.tables[1], finish_plain);
+}
+
 // The indices are put aside, and what the table makes of them is either what is stored or goes on as sums do.
 void finish_by_table(const ByteFinish& tile) {
   alignas(64) uint8_t levels[kTileBytes + 64];
@@ -343,7 +381,7 @@ void finish_by_table(const ByteFinish& tile) {
   part.type = DType::kU8;
   part.out = rows;
   finish_bytes<uint8_t>(part);
-  translate(tile.table, levels, static_cast<int64_t>(tile.rows) * tile.pitch, levels);
+  translate(tile.tables[0], levels, static_cast<int64_t>(tile.rows) * tile.pitch, levels);
   if (!tile.end.twice && tile.type != DType::kF32) {
     for (int r = 0; r < tile.rows; ++r) {
       __builtin_memcpy(reinterpret_cast<uint8_t*>(tile.out[r]) + tile.column, levels + r * tile.pitch,
@@ -351,7 +389,7 @@ void finish_by_table(const ByteFinish& tile) {
     }
     return;
   }
-  if (tile.end.table_type == DType::kU8) {
+  if (tile.end.table_types[0] == DType::kU8) {
     widen_levels<uint8_t>(levels, tile);
   } else {
     widen_levels<int8_t>(levels, tile);
@@ -367,10 +405,10 @@ void finish_by_table(const ByteFinish& tile) {
   part.scale = scale;
   part.after = after;
   part.end.first = {};
-  finish_plain(part);
+  finish_second(part);
 }
 
-void finish(const ByteFinish& tile) { return tile.table == nullptr ? finish_plain(tile) : finish_by_table(tile); }
+void finish(const ByteFinish& tile) { return tile.tables[0] == nullptr ? finish_second(tile) : finish_by_table(tile); }
 
 void widen_sums(int32_t* sums, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {

@@ -105,7 +105,7 @@ Status run_conv(const KernelArgs& args, const GemmShape& shape) {
   const int64_t rows = row_box(y, kChannelAxis, 0).count();
   const GemmSplit split = split_gemm(shape, rows, panels, depth, window.groups, args.tactic);
   const int64_t packed_floats = panels.padded_columns() * packed_depth(shape, depth);
-  epilogue.bytes.table =
+  epilogue.bytes.packed =
       reinterpret_cast<const uint8_t*>(reinterpret_cast<const float*>(args.packed) + window.groups * packed_floats);
   const bool padded = window.is_padded();
   const int32_t x_zero = zero_point_of(args);

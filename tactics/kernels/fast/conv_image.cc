@@ -338,7 +338,7 @@ Status run_conv_image(const KernelArgs& args, const GemmShape& shape) {
   const LineCopy lines(window, image, shape.half, x, static_cast<uint8_t>(zero));
   Epilogue epilogue = make_epilogue(args, *shape.tier, kChannelAxis, storage_of(shape));
   const PanelPlan panels = panels_of(window, shape);
-  epilogue.bytes.table =
+  epilogue.bytes.packed =
       reinterpret_cast<const uint8_t*>(reinterpret_cast<const float*>(args.packed) +
                                        panels.padded_columns() * packed_depth(shape, image.taps * image.depth));
   const int64_t of_task = panels_per_task(window, panels, image, args.tactic);

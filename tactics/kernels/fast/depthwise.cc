@@ -99,7 +99,7 @@ class Depthwise {
     y_strides_[0] = y.rank == 4 ? y.strides[2] : 0;
     y_strides_[1] = y.strides[y.rank - 1];
     in_registers_ = epilogue_.in_registers && epilogue_.residual < 0;
-    epilogue_.bytes.table = reinterpret_cast<const uint8_t*>(args.packed + weights_size(window_, tier));
+    epilogue_.bytes.packed = reinterpret_cast<const uint8_t*>(args.packed + weights_size(window_, tier));
     for (int i = 0; i < epilogue_.operand_count; ++i) shared_[i] = epilogue_.operands[i].data;
   }
 
@@ -280,7 +280,7 @@ class Depthwise {
            .after = scratch.numbers[2] + tile.column,
            .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
            .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
-           .table = bytes.has_table ? bytes.table : nullptr,
+           .tables = {bytes.table(0), bytes.table(1)},
            .end = bytes.end,
            .type = args_.outputs[0].dtype,
            .out = tile.out});

@@ -461,7 +461,7 @@ class TileRunner {
              .after = numbers_[2],
              .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
              .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
-             .table = bytes.has_table ? bytes.table : nullptr,
+             .tables = {bytes.table(0), bytes.table(1)},
              .end = bytes.end,
              .type = job_.out_type,
              .out = tile.out});

@@ -90,7 +90,7 @@ Status run_product(const KernelArgs& args, const GemmShape& shape, const std::by
   Epilogue epilogue = make_epilogue(args, *shape.tier, column_axis, storage_of(shape));
   if (shape.bytes != nullptr) {
     const int64_t weights = product.matrices * packed_depth(shape, product.depth) * panels.padded_columns();
-    epilogue.bytes.table = reinterpret_cast<const uint8_t*>(packed + weights * static_cast<int64_t>(sizeof(float)));
+    epilogue.bytes.packed = reinterpret_cast<const uint8_t*>(packed + weights * static_cast<int64_t>(sizeof(float)));
   }
   const RowBox rows = rows_of(y, product);
   const GemmSplit split = split_gemm(shape, rows.count(), panels, product.depth, product.jobs, args.tactic);
