@@ -252,6 +252,12 @@ class Joiner {
     if (op == PwOp::kMul && factor && is_factor(*factor) && made_.program.at(a).op == PwOp::kMul) {
       return scaled(a, *factor, *compute(PwOp::kDiv, {{}, {1.0}}, *factor));
     }
+    // A division that has become a multiplication; not of levels, which are scaled when they are numbers again.
+    const PwOp inner = made_.program.at(a).op;
+    if (op == PwOp::kMul && factor && factor->elements.size() == 1 && is_factor(*factor) &&
+        (inner == PwOp::kAdd || inner == PwOp::kMin || inner == PwOp::kMax) && !range_of(made_.program, a).integral) {
+      return scaled(a, *factor, *compute(PwOp::kDiv, {{}, {1.0}}, *factor));
+    }
     if (op == PwOp::kAdd && of_a) std::swap(a, b);
     return made_.program.binary(op, a, b);
   }

@@ -83,6 +83,7 @@ class Simplifier {
       case PwOp::kSub: return b == 0.0 ? instr.read[0] : to_.add(instr);
       case PwOp::kMul: return multiply(instr, a, b);
       case PwOp::kDiv: return divide(instr, a, b);
+      case PwOp::kRoundEven: return to_.unary(PwOp::kRoundEven, scaled_before_rounding(instr.read[0]));
       case PwOp::kPow: return b ? power(instr, *b) : to_.add(instr);
       case PwOp::kMin:
       case PwOp::kMax: return bound(instr, a, b);
@@ -184,6 +185,31 @@ class Simplifier {
     const double joined = source.op == PwOp::kMul ? *inner * factor : factor / *inner;
     const double held = source.type == PwClass::kFloat ? static_cast<float>(joined) : joined;
     return to_.binary(PwOp::kMul, source.read[0], to_.constant(held, source.type));
+  }
+
+  // A product that is divided and then rounded to levels, as numbers of one scale that become those of another are, may
+  // as well be one product.
+  PwValue scaled_before_rounding(PwValue value) {
+    const SsaInstr source = to_.at(value);
+    if (source.op != PwOp::kDiv || source.type != PwClass::kFloat) return value;
+    const std::optional<double> by = constant(source, 1);
+    const PwOp inner = to_.at(source.read[0]).op;
+    if (!by || !is_moderate(*by)) return value;
+    const PwValue joined = inner == PwOp::kMul ? scaled(source.read[0], 1.0 / *by) : -1;
+    if (joined >= 0) return joined;
+    // Of what was stored ties are meant, and behind a contraction factors go to its sums (byte_programs.cc).
+    if (inner == PwOp::kLoad || inner == PwOp::kConvert || !stands_alone()) return value;
+    const auto factor = static_cast<double>(static_cast<float>(1.0 / *by));
+    return to_.binary(PwOp::kMul, source.read[0], to_.constant(factor, PwClass::kFloat));
+  }
+
+  // Whether the program is not, nor will be, behind sums of integers.
+  bool stands_alone() const {
+    if (node_.kind != OpKind::kPointwise) return graph_.value(node_.inputs[0]).dtype == DType::kF32;
+    return std::none_of(node_.inputs.begin(), node_.inputs.end(), [&](ir::ValueId id) {
+      const ir::Node* producer = producer_of(graph_, id);
+      return producer != nullptr && takes_epilogue(producer->kind) && graph_.value(id).dtype != DType::kF32;
+    });
   }
 
   PwValue divide(const SsaInstr& instr, const std::optional<double>& a, const std::optional<double>& b) {

@@ -114,15 +114,23 @@ class Spread {
 
 }  // namespace
 
-void check_scale(const NodeContext& node, int input) {
+namespace {
+
+void check_scale_from(const NodeContext& node, int input, double least) {
   if (!node.has(input)) return;
   const ir::Value& scale = node.input(input);
   if (!scale.is_constant() || !is_float(scale.dtype)) return;
-  const double least = scale.dtype == DType::kF8E8M0 ? 0x1p-127 : std::numeric_limits<float>::min();
   for (const double value : read_doubles(scale)) {
     node.require(std::isfinite(value) && std::abs(value) >= least,
                  fmt::format("its scale '{}' holds {}, by which nothing can be divided", scale.name, value));
   }
+}
+
+}  // namespace
+
+void check_scale(const NodeContext& node, int input) {
+  const bool is_exponent = node.has(input) && node.input(input).dtype == DType::kF8E8M0;
+  check_scale_from(node, input, is_exponent ? 0x1p-127 : std::numeric_limits<float>::min());
 }
 
 // Integers in float, where all of their type's values are exact. Floats are rounded once, when stored.
@@ -191,7 +199,8 @@ void quantize_linear(NodeContext& node) {
 }
 
 void dequantize_linear(NodeContext& node) {
-  check_scale(node, 1);
+  // Biases of filters that are nearly zero have scales as small as there are.
+  check_scale_from(node, 1, std::numeric_limits<float>::denorm_min());
   const DType x_type = node.in_type(0), scale_type = node.in_type(1);
   node.require(!is_float(x_type) || is_minifloat(x_type), fmt::format("its input is {}", name_of(x_type)));
   node.require(is_float(scale_type), fmt::format("its scale is {}, not a float", name_of(scale_type)));

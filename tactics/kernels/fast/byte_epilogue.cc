@@ -277,7 +277,7 @@ class Chain {
   }
 
   bool add_residual(PwOp op, const Node& residual, ByteEpilogue* to) {
-    if (op != PwOp::kAdd || to->residual >= 0 || !begin_second(to)) return false;
+    if (op != PwOp::kAdd || to->residual >= 0 || to->added.operand >= 0 || !begin_second(to)) return false;
     to->residual = residual.number.operand;
     to->end.residual_shift = residual.shift;
     to->end.residual_scale = residual.scale;
@@ -329,6 +329,11 @@ class Chain {
         if (stage_ == Stage::kRounded) {
           f.zero = constant;
           return is_constant && is_integer_bound(constant) && advance(Stage::kZero);
+        }
+        if (stage_ > Stage::kRounded && !is_constant) {
+          if (to->residual >= 0 || !begin_second(to)) return false;
+          to->added = number;
+          return true;
         }
         if (stage_ > Stage::kRounded) {
           f.shift = constant;

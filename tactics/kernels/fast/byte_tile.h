@@ -53,7 +53,7 @@ struct ByteActivation {
 };
 
 // A tile's epilogue where it is: first((sum + before) * scale + after), to that if there is a residual
-// (residual + residual_shift) * residual_scale, and if `twice` the second activation of all.
+// (residual + residual_shift) * residual_scale (or `added`), and if `twice` the second activation of all.
 // Where there is a table, what the first activation rounds to are its indices, and its shift and rescale are of what it
 // makes of them.
 struct ByteEnd {
@@ -71,6 +71,7 @@ struct ByteFinish {
   const float *before, *scale, *after;  // [columns], readable to the next whole vector
   const float* const* residual;         // [rows], carried as if of floats; or null
   DType residual_type;                  // fp32, uint8 or int8
+  const float* added;                   // in place of the residual a number for each column, as above; or null
   const uint8_t* tables[2];             // [kByteTable] of each activation, or null
   ByteEnd end;
   // Of the output: fp32, or of bytes, in whose range `least` and `most` of the last activation are then, which rounds.

@@ -217,6 +217,13 @@ struct Activation {
   FloatVec low, high, zero, least, most, shift, rescale;
 };
 
+// In place of a residual's type: a number for each column.
+struct ForColumns {};
+template <typename Residual>
+constexpr bool kIsForColumns = false;
+template <>
+constexpr bool kIsForColumns<ForColumns> = true;
+
 // A vector of columns at a time, whose parameters then stay in registers. kSecond: 0 none, 1 without rounding, 2 all.
 template <typename To, bool kRounds, int kSecond, typename Residual>
 HWY_INLINE void finish_columns(const ByteFinish& tile) {
@@ -233,7 +240,9 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
       x = kRounds ? first.level(x) : first.clamped(x);
       if constexpr (kRounds && (kSecond != 0 || To::kScales)) x = first.rescaled(x);
       if constexpr (kSecond != 0) {
-        if (tile.residual != nullptr) {
+        if constexpr (kIsForColumns<Residual>) {
+          x = hn::Add(x, hn::LoadU(kF, tile.added + j));
+        } else if (tile.residual != nullptr) {
           const FloatVec y = load_residual<Residual>(tile.residual[r], tile.column + j, count);
           x = hn::Add(x, hn::Mul(hn::Add(y, residual_shift), residual_scale));
         }
@@ -247,6 +256,7 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
 
 template <typename To, bool kRounds, int kSecond>
 void finish_residual(const ByteFinish& tile) {
+  if (tile.added != nullptr) return finish_columns<To, kRounds, kSecond, ForColumns>(tile);
   switch (tile.residual_type) {
     case DType::kU8: return finish_columns<To, kRounds, kSecond, uint8_t>(tile);
     case DType::kI8: return finish_columns<To, kRounds, kSecond, int8_t>(tile);

@@ -48,13 +48,13 @@ struct Scratch {
   float* tile;
   float* bias;        // [padded channels]
   float* zeros;       // [padded channels]
-  float* numbers[3];  // [padded channels] each: of bytes, what ByteFinish has for each column
+  float* numbers[4];  // [padded channels] each: of bytes, what ByteFinish has for each column
   float* start;       // [kernel rows][padded channels]: of bytes
   const float** columns;
 
   static size_t size(const ConvWindow& window, const DepthwiseTier& tier) {
     const auto channels = static_cast<size_t>(padded_channels(window, tier)) * sizeof(float);
-    const size_t arrays = tier.bytes == nullptr ? 2 : 5 + static_cast<size_t>(window.kernel[0]);
+    const size_t arrays = tier.bytes == nullptr ? 2 : 6 + static_cast<size_t>(window.kernel[0]);
     return kStripRegisterBytes + kStripLength * sizeof(float) + arrays * align_up(channels, 64) +
            static_cast<size_t>(window.kernel[0] * variant_of(window, tier).columns) * sizeof(void*);
   }
@@ -134,8 +134,8 @@ class Depthwise {
       }
     }
     const ByteEpilogue& bytes = epilogue_.bytes;
-    const ColumnNumber* const numbers[] = {&bytes.before, &bytes.scale, &bytes.after};
-    for (int i = 0; i < 3; ++i) {
+    const ColumnNumber* const numbers[] = {&bytes.before, &bytes.scale, &bytes.after, &bytes.added};
+    for (int i = 0; i < 4; ++i) {
       for (int64_t c = 0; c < padded_; ++c) scratch.numbers[i][c] = number_of(*numbers[i], c);
     }
   }
@@ -280,6 +280,7 @@ class Depthwise {
            .after = scratch.numbers[2] + tile.column,
            .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
            .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
+           .added = bytes.added.operand < 0 ? nullptr : scratch.numbers[3] + tile.column,
            .tables = {bytes.table(0), bytes.table(1)},
            .end = bytes.end,
            .type = args_.outputs[0].dtype,

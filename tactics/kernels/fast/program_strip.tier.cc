@@ -150,6 +150,76 @@ void compute3(const PwInstr& instr, Register a, Register b, Register c, float* t
   map3(a, b, c, to, n, [](V x, V y, V z) { return hn::MulAdd(x, y, z); });
 }
 
+// Operations on one register, each with a number, that follow one another as they do where levels are made and unmade:
+// (level(clamp(x * factor + added)) + shift) * rescale, where a level is clamp(round(x) + zero, least, most). In one
+// loop these are computed in registers, where an instruction alone takes a load and a store.
+class NumberChain {
+ public:
+  // Whether the operation comes behind those there are.
+  bool add(PwOp op, float number) {
+    if (number != number) return false;
+    switch (op) {
+      case PwOp::kMul: return set(kFactor, &factor_, number) || set(kRescale, &rescale_, number);
+      case PwOp::kSub:
+      case PwOp::kAdd: {
+        const float added = op == PwOp::kSub ? -number : number;
+        if (rounds_) return set_level(kZero, &zero_, added) || set(kShift, &shift_, added);
+        return set(kAdded, &added_, added) || set(kShift, &shift_, added);
+      }
+      case PwOp::kMax: return rounds_ ? set_level(kLeast, &least_, number) : set(kLow, &low_, number);
+      case PwOp::kMin: return rounds_ ? set_level(kMost, &most_, number) : set(kHigh, &high_, number);
+      case PwOp::kRoundEven:
+        if (stage_ >= kRounded) return false;
+        stage_ = kRounded;
+        rounds_ = true;
+        return true;
+      default: return false;
+    }
+  }
+
+  void run(const float* from, float* to, int n) const {
+    const FloatVec factor = hn::Set(kF, factor_), added = hn::Set(kF, added_);
+    const FloatVec shift = hn::Set(kF, shift_), rescale = hn::Set(kF, rescale_);
+    if (!rounds_) {
+      const FloatVec low = hn::Set(kF, low_), high = hn::Set(kF, high_);
+      return map1({from, 1}, to, n, [=](FloatVec x) {
+        x = hn::Min(high, hn::Max(low, hn::Add(hn::Mul(x, factor), added)));
+        return hn::Mul(hn::Add(x, shift), rescale);
+      });
+    }
+    // Bounds of integers may as well come before rounding. NaN stays: Min and Max give their second operand then.
+    const FloatVec low = hn::Set(kF, bounded(low_)), high = hn::Set(kF, bounded(high_)), zero = hn::Set(kF, zero_);
+    map1({from, 1}, to, n, [=](FloatVec x) {
+      x = hn::Min(high, hn::Max(low, hn::Add(hn::Mul(x, factor), added)));
+      return hn::Mul(hn::Add(hn::Add(hn::Round(x), zero), shift), rescale);
+    });
+  }
+
+ private:
+  enum Stage : uint8_t { kNone, kFactor, kAdded, kLow, kHigh, kRounded, kZero, kLeast, kMost, kShift, kRescale };
+
+  bool set(Stage stage, float* to, float number) {
+    if (stage_ >= stage) return false;
+    stage_ = stage;
+    *to = number;
+    return true;
+  }
+  bool set_level(Stage stage, float* to, float number) {
+    return __builtin_fabsf(number) < 0x1p20f && __builtin_rintf(number) == number && set(stage, to, number);
+  }
+  float bounded(float x) const {
+    const float above = x > least_ - zero_ ? x : least_ - zero_;
+    return above < most_ - zero_ ? above : most_ - zero_;
+  }
+
+  static constexpr float kInfinity = __builtin_inff();
+  Stage stage_ = kNone;
+  bool rounds_ = false;
+  float factor_ = 1.0f, added_ = -0.0f;  // -0 is what can be added to any number
+  float low_ = -kInfinity, high_ = kInfinity, zero_ = -0.0f, least_ = -kInfinity, most_ = kInfinity;
+  float shift_ = -0.0f, rescale_ = 1.0f;
+};
+
 Register splat(float value, float* to) {
   hn::Store(hn::Set(kF, value), kF, to);
   return {to, 0};
@@ -216,6 +286,46 @@ bool is_strip_instruction(const PwInstr& instr) {
   }
 }
 
+// Runs the instructions from `first` on that are one chain, and constants between; how many, 0 if there is none of at
+// least two operations.
+int run_chain(const StripProgram& program, int first, Register* values, int n, float* registers) {
+  const PwInstr& begin = program.instructions[first];
+  if (reads_of(begin.op) > 2 || values[begin.a].step == 0) return 0;
+  NumberChain chain;
+  // Constants that come on the way: instructions before may still read what their registers held.
+  float constants[kMaxPwRegisters];
+  uint32_t is_constant = 0;
+  static_assert(kMaxPwRegisters <= 32);
+  int operations = 0, end = first;
+  for (int i = first; i < program.count; ++i) {
+    const PwInstr& instr = program.instructions[i];
+    if (instr.op == PwOp::kConst && instr.dst != begin.dst && instr.dst != begin.a) {
+      constants[instr.dst] = static_cast<float>(instr.imm_f);
+      is_constant |= 1u << instr.dst;
+      continue;
+    }
+    if (i > first && (instr.a != begin.dst || instr.dst != begin.dst)) break;
+    const bool is_new = (is_constant >> instr.b & 1) != 0;
+    const bool has_number = reads_of(instr.op) == 2 && instr.b != begin.dst && (is_new || values[instr.b].step == 0);
+    if (!has_number && instr.op != PwOp::kRoundEven) break;
+    const float number = !has_number ? 0.0f : is_new ? constants[instr.b] : *values[instr.b].data;
+    if (!chain.add(instr.op, number)) break;
+    ++operations;
+    end = i + 1;
+  }
+  if (operations < 2) return 0;
+  float* to = registers + begin.dst * kStripLength;
+  chain.run(values[begin.a].data, to, n);
+  values[begin.dst] = {to, 1};
+  for (int i = first; i < end; ++i) {
+    const PwInstr& instr = program.instructions[i];
+    if (instr.op != PwOp::kConst) continue;
+    float* splat_to = registers + kMaxPwRegisters * kStripLength + instr.dst * kSplatLength;
+    values[instr.dst] = splat(static_cast<float>(instr.imm_f), splat_to);
+  }
+  return end - first;
+}
+
 }  // namespace
 
 bool is_strip_program(const PwInstr* instructions, int count) {
@@ -249,6 +359,10 @@ void run_tile(const StripProgram& program, const StripOperand* operands, const f
       case PwOp::kAcc: values[instr.dst] = {accumulator, 1}; continue;
       case PwOp::kStore: store(values[instr.a], outputs[instr.operand], tile); continue;
       default: break;
+    }
+    if (const int taken = run_chain(program, i, values, padded, registers); taken > 0) {
+      i += taken - 1;
+      continue;
     }
     const int reads = reads_of(instr.op);
     const Register a = values[instr.a];

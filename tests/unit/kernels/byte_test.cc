@@ -98,7 +98,7 @@ DType random_output(Rng& rng) {
 TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
 
 // Epilogues by number; `column_axis` is the output's.
-constexpr int kEpilogues = 16;
+constexpr int kEpilogues = 17;
 void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
   const Dims dims = c->outputs[0].dims();
   Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
@@ -221,6 +221,17 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
                                                           : random_bytes(rng, of, dims, strides)};
       break;
     }
+    case 16:  // levels, a bias in numbers, levels
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
+      append_level(117, &program);
+      append_number(117, 0.8, &program);
+      add({pw_load(2, 1), pw_compute(PwOp::kAdd, 0, 0, 2)});
+      append_level(90, &program);
+      append_number(90, 0.3, &program);
+      add({pw_compute(PwOp::kAbs, 2, 0), pw_compute(PwOp::kMul, 0, 0, 2), pw_const(1, 9),
+           pw_compute(PwOp::kDiv, 0, 0, 1)});
+      operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -30, 30)};
+      break;
     case 6:  // int32 for each column, a division, one number for all of them: interpreted
       add({pw_load(21, 0, kInt), convert(2, 21, kInt, kFloat), pw_compute(PwOp::kAdd, 0, 0, 2), pw_load(22, 1, kUint),
            convert(3, 22, kUint, kFloat), pw_const(4, 100), pw_compute(PwOp::kAdd, 3, 3, 4),
