@@ -18,6 +18,15 @@ HWY_INLINE FloatVec load_channels(const float* from, int valid) {
   if constexpr (kPartial) return load_n(from, valid);
   return hn::LoadU(kF, from);
 }
+#if HWY_TARGET > HWY_AVX3
+// The first `valid` of a vector's bytes; not in line, for there are two dozen places in each function.
+HWY_NOINLINE FloatVec load_first_bytes(const uint8_t* from, int valid) {
+  float lanes[kLanes] = {};
+  for (int i = 0; i < valid; ++i) lanes[i] = from[i];
+  return hn::LoadU(kF, lanes);
+}
+#endif
+
 template <bool kPartial>
 HWY_INLINE FloatVec load_channels(const uint8_t* from, int valid) {
   const hn::Rebind<uint8_t, FloatTag> tag;
@@ -26,9 +35,7 @@ HWY_INLINE FloatVec load_channels(const uint8_t* from, int valid) {
 #if HWY_TARGET <= HWY_AVX3
   return widened(hn::MaskedLoad(hn::FirstN(tag, static_cast<size_t>(valid)), tag, from));
 #else
-  alignas(16) uint8_t lanes[16] = {};
-  for (int i = 0; i < valid; ++i) lanes[i] = from[i];
-  return widened(hn::LoadU(tag, lanes));
+  return load_first_bytes(from, valid);
 #endif
 }
 

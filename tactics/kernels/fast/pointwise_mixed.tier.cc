@@ -176,6 +176,14 @@ int rows_of_strip(const PointwisePlan& plan) {
   return plan.blocks > 1 || pitch > kStripLength / 2 ? 1 : static_cast<int>(kStripLength / pitch);
 }
 
+HWY_INLINE void copy_floats(const float* from, int64_t stride, int count, float* to) {
+  if (stride == 1) {
+    __builtin_memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+  } else {
+    for (int j = 0; j < count; ++j) to[j] = from[j * stride];
+  }
+}
+
 // As run_floats_at, of whole rows.
 void run_rows(const KernelArgs& args, const PointwisePlan& plan, const PointwisePlan::Range& range,
               const Registers& registers) {
@@ -200,8 +208,7 @@ void run_rows(const KernelArgs& args, const PointwisePlan& plan, const Pointwise
         if (args.inputs[i].dtype != DType::kF32) {
           widen_strip(args.inputs[i].dtype, from, stride, count, to);
         } else {
-          const auto* floats = reinterpret_cast<const float*>(from);
-          for (int j = 0; j < count; ++j) to[j] = floats[j * stride];
+          copy_floats(reinterpret_cast<const float*>(from), stride, count, to);
         }
         for (int j = count; j < pitch; ++j) to[j] = 0.0f;
       }
