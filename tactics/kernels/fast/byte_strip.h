@@ -9,11 +9,25 @@
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
 
+// Whole vectors of elements.
+template <typename T>
+HWY_INLINE FloatVec widened(const T* from) {
+  const hn::RebindToSigned<FloatTag> ints;
+  const hn::Rebind<T, FloatTag> tag;
+  if constexpr (sizeof(T) == sizeof(int32_t)) {
+    return hn::ConvertTo(kF, hn::LoadU(ints, from));
+  } else {
+    return hn::ConvertTo(kF, hn::PromoteTo(ints, hn::LoadU(tag, from)));
+  }
+}
+
 template <typename T>
 HWY_INLINE void widen_from(const void* from, int64_t stride, int64_t count, float* to) {
   const T* elements = static_cast<const T*>(from);
   if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) hn::StoreU(widened(elements + i), kF, to + i);
+    for (; i < count; ++i) to[i] = static_cast<float>(elements[i]);
   } else {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i * stride]);
   }
@@ -36,21 +50,31 @@ HWY_INLINE void narrow_scalars(const float* from, int64_t count, T* to, int64_t 
 // The lowest bytes of what floats are cut off to: of vectors whose elements int32 holds, which are nearly all, at once.
 template <typename T, typename Wide>
 HWY_INLINE void narrow_bytes(const float* from, int64_t count, T* to) {
-  const hn::RebindToSigned<FloatTag> ints;
+  [[maybe_unused]] const hn::RebindToSigned<FloatTag> ints;
   const hn::Rebind<uint8_t, FloatTag> bytes;
   const FloatVec end = hn::Set(kF, 0x1p31f);
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    FloatVec x = hn::LoadU(kF, from + i);
+  for (; i < count; i += kLanes) {
+    const int valid = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+    FloatVec x = valid == kLanes ? hn::LoadU(kF, from + i) : load_n(from + i, valid);
     if (!hn::AllTrue(kF, hn::Lt(hn::Abs(x), end))) {
-      narrow_scalars<T, Wide>(from + i, kLanes, to + i, 1);
+      narrow_scalars<T, Wide>(from + i, valid, to + i, 1);
       continue;
     }
     if (T(-1) > T(0)) x = hn::Max(x, hn::Zero(kF));
-    const auto low = hn::And(hn::ConvertTo(ints, x), hn::Set(ints, 0xFF));
-    hn::StoreU(hn::DemoteTo(bytes, low), bytes, reinterpret_cast<uint8_t*>(to + i));
+#if HWY_TARGET <= HWY_AVX3
+    const hn::Vec<decltype(bytes)> low{_mm512_cvtepi32_epi8(_mm512_cvttps_epi32(x.raw))};
+#else
+    const auto low = hn::DemoteTo(bytes, hn::And(hn::ConvertTo(ints, x), hn::Set(ints, 0xFF)));
+#endif
+    if (valid == kLanes) {
+      hn::StoreU(low, bytes, reinterpret_cast<uint8_t*>(to + i));
+      continue;
+    }
+    uint8_t lanes[kLanes];
+    hn::StoreU(low, bytes, lanes);
+    for (int r = 0; r < valid; ++r) to[i + r] = static_cast<T>(lanes[r]);
   }
-  narrow_scalars<T, Wide>(from + i, count - i, to + i, 1);
 }
 
 // To int8, uint8 or int32, as a store does (program.h).

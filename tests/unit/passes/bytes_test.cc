@@ -333,6 +333,42 @@ TEST_F(BytesTest, VolumesStayInFp32) {
   EXPECT_FALSE(multiply_quantized(graph));
 }
 
+// A function of levels between levels computes in fp32 throughout, and levels that a product was made of are scaled
+// once.
+TEST_F(BytesTest, LevelsInsideAProgramAreFloats) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId scale = constant("scale", {}, {0.02f}), zero = number("zero", DType::kU8, 131);
+  const ValueId between = quantised("between", unary(PwOp::kAbs, "abs", dequantised("real", x, scale, zero)), 0.01, 7);
+  const ValueId numbers =
+      dequantised("numbers", between, constant("scale2", {}, {0.01f}), number("zero2", DType::kU8, 7));
+  output(quantised("y", unary(PwOp::kNeg, "neg", numbers), 0.03, 200));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {3, 8}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  for (int round = 0; round < 3; ++round) {
+    fuse_pointwise(graph);
+    simplify_programs(graph);
+  }
+  EXPECT_EQ(ir::verify(graph), "");
+  EXPECT_EQ(graph.order().size(), 1u);
+  const std::string text = ir::print(graph);
+  EXPECT_EQ(text.find("convert.i"), std::string::npos) << text;
+  EXPECT_EQ(text.find("narrow"), std::string::npos) << text;
+  expect_close(before, ir::interpret(graph, inputs));
+}
+
+// Each reader makes its own floats of bytes, so that the bytes are what lies in memory.
+TEST_F(BytesTest, ReadersOfDequantisedBytesReadBytes) {
+  const ValueId x = input("x", {3, 8}, DType::kU8);
+  const ValueId real = dequantised("real", x, constant("scale", {}, {0.02f}), number("zero", DType::kU8, 131));
+  output(unary(PwOp::kAbs, "y", real));
+  output(unary(PwOp::kExp, "z", real));
+  simplify_programs(graph);
+  const std::string text = after_pass(fuse_pointwise, graph, {random_bytes(DType::kU8, {3, 8}, 1)});
+  EXPECT_THAT(text, HasSubstr("%y: fp32[3, 8] = Pointwise(%x)"));
+  EXPECT_THAT(text, HasSubstr("%z: fp32[3, 8] = Pointwise(%x)"));
+  EXPECT_EQ(text.find("%real"), std::string::npos);
+}
+
 // Each group of few channels: kernels of fp32 are faster, but for groups of one of uint8.
 TEST_F(BytesTest, GroupsOfFewChannels) {
   const auto multiplies = [&](DType type, int64_t channels, int group) {
