@@ -139,10 +139,11 @@ std::optional<Profile> up_to_opt(const Profile& profile) {
 }  // namespace
 
 BuildResult build(Graph graph, const BuildOptions& options) {
-  run_passes(graph, options.observe_pass, options.weight_only);
+  BuildResult result;
+  result.quantisable =
+      run_passes(graph, {options.observe_pass, options.weight_only, options.precisions, options.expose_activations});
   collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
-  BuildResult result;
   result.contractions = static_cast<int>(contractions_of(graph).size());
   std::vector<Box> boxes;
   for (const Profile& profile : options.profiles) check_sizes(graph, boxes.emplace_back(graph, profile));

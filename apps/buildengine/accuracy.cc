@@ -3,40 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <memory>
 #include <planwright/planwright.hpp>
 #include <utility>
 #include <vector>
 
-#include "apps/common/compare.h"
+#include "apps/buildengine/drop.h"
+#include "apps/buildengine/loose_engine.h"
 #include "apps/common/inference.h"
-#include "planfmt/write.h"
-#include "schemas/types/error.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::apps {
 namespace {
-
-// An engine in memory, without its file.
-class LooseEngine {
- public:
-  explicit LooseEngine(const planfmt::PlanModel& plan) {
-    throw_if_error(planfmt::engine_bytes(plan, &bytes_), "accuracy: ");
-    pw_open_options options{};
-    options.struct_size = sizeof options;
-    options.source = PW_SOURCE_READ;  // the vector is not aligned as mapped weights must be
-    options.trusted = 1;
-    engine_ = std::make_unique<pw::Engine>(bytes_.data(), bytes_.size(), &options);
-    bytes_ = {};
-  }
-  const pw::Engine& operator*() const { return *engine_; }
-
- private:
-  std::vector<std::byte> bytes_;
-  std::unique_ptr<pw::Engine> engine_;
-};
 
 // Floats in [-2, 2): what networks are given mostly has a deviation of 1, and random inputs have 0.58.
 void widen(Tensors& inputs) {
@@ -70,32 +48,11 @@ std::vector<Tensors> run_profiles(const planfmt::PlanModel& plan) {
   return outputs;
 }
 
-struct Drop {
-  double value = 0;
-  std::string output;
-};
-
-// Of 1 - cosine; a single element has no direction, and half the square of its relative error stands for it: what 1 -
-// cosine is of an error that small at a right angle.
-double drop_between(const ir::Tensor& got, const ir::Tensor& want) {
-  const Distance apart = distance(got, want);
-  const bool is_single = want.data.size() == size_of(want.dtype);
-  const double drop = is_single ? std::min(1.0, apart.l2 * apart.l2 / 2) : 1 - apart.cosine;
-  return std::isnan(drop) ? 1 : drop;
-}
-
-// Of the output that is furthest off. Indices, and what data gave other dims, say nothing.
+// Of the profile and output that are furthest off.
 Drop worst_drop(const std::vector<Tensors>& got, const std::vector<Tensors>& want) {
   Drop worst;
   for (size_t profile = 0; profile < want.size(); ++profile) {
-    for (const auto& [name, exact] : want[profile]) {
-      const auto found = got[profile].find(name);
-      if (!is_float(exact.dtype) || found == got[profile].end() || found->second.dims != exact.dims) continue;
-      // NaN is no number of bf16's making, unless fp32 has none.
-      if (std::isnan(distance(exact, exact).cosine)) continue;
-      const double drop = drop_between(found->second, exact);
-      if (worst.output.empty() || drop > worst.value) worst = {drop, name};
-    }
+    worst = worse(worst, drop_between(got[profile], want[profile]));
   }
   return worst;
 }
@@ -111,7 +68,7 @@ builder::BuildOptions untimed(const AccuracyRequest& request) {
   return options;
 }
 
-std::string words_for(const Drop& drop) { return fmt::format("1 - cosine of {} is {:.2g}", drop.output, drop.value); }
+std::string words_for(const Drop& drop) { return fmt::format("{} is off by {:.2g}", drop.output, drop.value); }
 
 class Keeper {
  public:

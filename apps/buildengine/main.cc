@@ -10,6 +10,7 @@
 
 #include "apps/buildengine/accuracy.h"
 #include "apps/buildengine/explain.h"
+#include "apps/buildengine/int8.h"
 #include "apps/buildengine/layer_info.h"
 #include "apps/buildengine/options.h"
 #include "apps/buildengine/profiles.h"
@@ -206,13 +207,28 @@ int run_main(int argc, char** argv) {
                            options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
   ir::Graph graph = builder::import_model(model, build_options.profiles);
   for (const std::string& text : graph.warnings) progress.warn(text);
-  builder::BuildResult built = builder::build(std::move(graph), build_options);
+  Int8Result made;
+  if (options.int8) {
+    made = build_int8(
+        {.model = model,
+         .options = build_options,
+         .int8 = *options.int8,
+         .say = [&](const std::string& text) { progress.say(text); },
+         .detail = [&](const std::string& text) { progress.detail(text); },
+         .warn = [&](const std::string& text) { progress.warn(text); },
+         .progress = [&](const char* what, uint64_t done, uint64_t total) { progress.step(what, done, total); }});
+    if (!made.note.empty()) progress.say(made.note);
+  } else {
+    made.built = builder::build(std::move(graph), build_options);
+  }
+  builder::BuildResult built = std::move(made.built);
   const AccuracyRequest accuracy{.import = [&] { return builder::import_model(model, build_options.profiles); },
                                  .options = build_options,
                                  .max_drop = options.max_drop,
                                  .say = [&](const std::string& text) { progress.say(text); },
                                  .warn = [&](const std::string& text) { progress.warn(text); }};
-  if (multiplies_in_bf16(built.plan) && options.max_drop < 1) built = keep_accuracy(accuracy, std::move(built));
+  if (made.note.empty() && multiplies_in_bf16(built.plan) && options.max_drop < 1)
+    built = keep_accuracy(accuracy, std::move(built));
   if (options.weight_only) report_rounding(accuracy, built);
   warn_of_result(built, progress);
   check_arena(built, options);

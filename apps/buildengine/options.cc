@@ -40,12 +40,7 @@ const std::vector<KnownFlag> kNotHere = {
     {"--dynamicPlugins", "use --plugins"},
     {"--setPluginsToSerialize", "use --plugins; engines hold no code"},
     {"--maxAuxStreams", "one stream runs a context; use --threads"},
-    {"--int8", "engines compute in fp32 so far; int8 with calibration is not built yet"},
     {"--best", "engines compute in fp32 so far"},
-    {"--calibData", "it belongs to --int8, which is not built yet"},
-    {"--calibrator", "it belongs to --int8, which is not built yet"},
-    {"--calib", "it belongs to --int8, which is not built yet"},
-    {"--evalData", "it belongs to --int8, which is not built yet"},
     {"--layerPrecisions", "engines compute in fp32 so far"},
     {"--layerOutputTypes", "engines compute in fp32 so far"},
     {"--precisionConstraints", "engines compute in fp32 so far"},
@@ -190,6 +185,22 @@ builder::WeightRounding parse_weight_rounding(const std::string& text) {
   throw UsageError(fmt::format("--weightOnly: '{}' is none of int8, int4, int4:g32, int4:g64, int4:g128", text));
 }
 
+// nullopt: whichever is best
+std::optional<calibrator::Calibrator> parse_calibrator(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const std::optional<calibrator::Calibrator> known = calibrator::parse_calibrator(text);
+  if (known) return known;
+  std::vector<std::string> names;
+  for (const calibrator::Calibrator one : calibrator::kCalibrators) names.push_back(calibrator::name_of(one));
+  throw UsageError(fmt::format("--calibrator: '{}' is none of auto, {}", text, fmt::join(names, ", ")));
+}
+
+// Whether ranges are to be made up.
+bool parse_int8_mode(const std::string& text) {
+  if (text.empty() || text == "perfOnly") return !text.empty();
+  throw UsageError(fmt::format("--int8: '{}' is not perfOnly, the one value it may have", text));
+}
+
 void parse_pools(const std::string& text, EngineOptions& options) {
   for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
     if (pool == "workspace") {
@@ -207,7 +218,8 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
-  std::string isa = "native", pools, budget, max_drop, weight_only;
+  std::string isa = "native", pools, budget, max_drop, weight_only, int8_mode, calibrator = "auto";
+  Int8Options calibration;
   CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
   app.set_version_flag("--version", std::string("buildengine ") + pw_version());
   app.add_option("--onnx", options.onnx, "the model (external data beside it allowed)")->required();
@@ -249,11 +261,25 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "refused or dropped, which was chosen; not why layers were fused or were not")
           ->expected(0, 1);
   app.add_flag("--bf16", options.search.bf16, "let layers multiply in bf16 where that is faster");
+  CLI::Option* int8 = app.add_option("--int8", int8_mode,
+                                     "let layers multiply in int8 where that is faster and outputs stay close enough; "
+                                     "=perfOnly: with made-up ranges, only to see how fast that is")
+                          ->expected(0, 1);
+  const std::vector<CLI::Option*> of_int8 = {
+      app.add_option("--calibData", calibration.calib_data,
+                     "with --int8: samples, .npz (arrays by input name, first axis samples), a folder of .npy or .npz, "
+                     "or a text file that lists them"),
+      app.add_option("--calib", calibration.calib, "with --int8: calibration cache, read, and written where it lacks"),
+      app.add_option("--calibrator", calibrator,
+                     "with --int8: entropy, minmax, percentile, mse, or auto (the one that keeps outputs closest)"),
+      app.add_option("--evalData", calibration.eval_data,
+                     "with --int8: samples to measure with (else an eighth of --calibData is held out)")};
   app.add_option("--weightOnly", weight_only,
                  "round the weights of products and look-ups, which are computed in fp32 all the same: int8 (a scale "
                  "for each column or row), int4[:g32|g64|g128] (of products, one for each block of so many rows)");
   app.add_option("--maxDrop", max_drop,
-                 "with --bf16: how far outputs may be from fp32's, of 1 - cosine on random inputs (0.1%); 100%: any");
+                 "how far outputs may be from fp32's, as 1 - cosine or half the squared relative error: with --int8 on "
+                 "samples held out (0.3%), with --bf16 on random inputs (0.1%); 100%: any");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");
@@ -276,8 +302,18 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   if (!budget.empty()) options.search.budget_seconds = parse_seconds(budget, "--budget");
   if (!weight_only.empty()) options.weight_only = parse_weight_rounding(weight_only);
   if (!max_drop.empty()) {
-    if (!options.search.bf16) throw UsageError("--maxDrop belongs to --bf16: without it engines compute in fp32");
-    options.max_drop = parse_share(max_drop, "--maxDrop");
+    if (!options.search.bf16 && int8->count() == 0) {
+      throw UsageError("--maxDrop belongs to --int8 and --bf16: without them engines compute in fp32");
+    }
+    options.max_drop = calibration.max_drop = parse_share(max_drop, "--maxDrop");
+  }
+  for (const CLI::Option* option : of_int8) {
+    if (option->count() > 0 && int8->count() == 0) throw UsageError(option->get_name() + " belongs to --int8");
+  }
+  if (int8->count() > 0) {
+    calibration.calibrator = parse_calibrator(calibrator);
+    calibration.perf_only = parse_int8_mode(int8_mode);
+    options.int8 = calibration;
   }
   options.search.explain = explain->count() > 0;
   if (options.dry_run) options.search.optimization_level = 0;

@@ -32,10 +32,19 @@ void Progress::warn(const std::string& text) {
 }
 
 void Progress::tuning(size_t done, size_t total, const std::string& layer) {
+  update(done, total, fmt::format("tuning {}/{}: {:.60}", done, total, layer),
+         fmt::format("tuning: {} of {} distinct layer{}", done, total, total == 1 ? "" : "s"));
+}
+
+void Progress::step(const std::string& what, size_t done, size_t total) {
+  update(done, total, fmt::format("{} {}/{}", what, done, total), fmt::format("{}: {} of {}", what, done, total));
+}
+
+void Progress::update(size_t done, size_t total, const std::string& line, const std::string& logged) {
   if (quiet_ || total == 0) return;
   if (terminal_) {
     std::fflush(stdout);
-    fmt::print(stderr, "\r\033[K[I] tuning {}/{}: {:.60}", done, total, layer);
+    fmt::print(stderr, "\r\033[K[I] {}", line);
     std::fflush(stderr);
     line_open_ = true;
     return;
@@ -43,7 +52,7 @@ void Progress::tuning(size_t done, size_t total, const std::string& layer) {
   const size_t tenth = 10 * done / total;
   if (tenth == last_tenth_) return;
   last_tenth_ = tenth;
-  log_line('I', fmt::format("tuning: {} of {} distinct layer{}", done, total, total == 1 ? "" : "s"));
+  log_line('I', logged);
 }
 
 void Progress::end_line() {

@@ -38,6 +38,12 @@ const ir::Node* moving_node(const ir::Graph& graph, ValueId id) {
   return node != nullptr && (node->kind == OpKind::kReshape || node->kind == OpKind::kTranspose) ? node : nullptr;
 }
 
+bool keeps_levels(const ir::Node& node) {
+  if (node.kind == OpKind::kReshape || node.kind == OpKind::kTranspose) return true;
+  return node.kind == OpKind::kPool && node.as<PoolParams>().kind == PoolKind::kMax &&
+         (node.outputs.size() == 1 || node.outputs[1] == kNone);
+}
+
 // A constant, or one whose elements are still to be moved.
 std::optional<Tensor> constant_tensor(const ir::Graph& graph, ValueId id) {
   const ir::Value& value = graph.value(id);

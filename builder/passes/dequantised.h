@@ -15,6 +15,8 @@ const ir::Node* moving_node(const ir::Graph& graph, ir::ValueId id);
 std::optional<ir::Tensor> moved_elements(const ir::Graph& graph, const ir::Node& node, const ir::Tensor& x);
 // A constant, or one whose elements are still to be moved.
 std::optional<ir::Tensor> constant_tensor(const ir::Graph& graph, ir::ValueId id);
+// Whether the operator does the same to levels of one positive scale as to the numbers that they stand for.
+bool keeps_levels(const ir::Node& node);
 // Of int8, uint8 or fp32.
 double element_of(const ir::Tensor& tensor, size_t i);
 

@@ -28,17 +28,6 @@ void add_like(ir::Graph& graph, ir::NodeId like, ValueId from, ValueId to, Value
   node.onnx = other.onnx;
 }
 
-// Whether the operator does the same to levels of one positive scale.
-bool keeps_levels(const ir::Node& node) {
-  if (node.kind == OpKind::kReshape || node.kind == OpKind::kTranspose) return true;
-  if (node.kind == OpKind::kResize) {
-    const auto& resize = node.as<ResizeParams>();
-    return resize.mode == ResizeMode::kNearest && resize.coordinates != ResizeCoordinates::kTfCropAndResize;
-  }
-  return node.kind == OpKind::kPool && node.as<PoolParams>().kind == PoolKind::kMax &&
-         (node.outputs.size() == 1 || node.outputs[1] == kNone);
-}
-
 bool dequantise_behind(ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!keeps_levels(node)) return false;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "builder/passes/byte_product.h"
 #include "builder/passes/dequantised.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/rewrite.h"
@@ -63,12 +64,6 @@ std::optional<Weights> dequantised_weights(const ir::Graph& graph, ValueId id) {
   return weights;
 }
 
-// A product's weights as levels, int8, and a scale for each filter or column.
-struct Columns {
-  Tensor levels;
-  std::vector<double> scales;
-};
-
 // nullopt where a column has several scales.
 std::optional<std::vector<double>> column_scales(const Weights& weights, bool is_conv) {
   const std::vector<int64_t>& dims = weights.scales.dims;
@@ -86,13 +81,13 @@ std::optional<std::vector<double>> column_scales(const Weights& weights, bool is
 }
 
 // Of constants that were dequantised before: a column's are integers times a scale.
-std::optional<Columns> columns_of_constant(const ir::Value& weights, bool is_conv) {
+std::optional<LevelWeights> weights_of_constant(const ir::Value& weights, bool is_conv) {
   const std::vector<int64_t> dims = constant_dims(weights);
   const auto count = static_cast<int64_t>(weights.constant->size() / sizeof(float));
   const int64_t columns = is_conv ? dims[0] : dims.back();
   if (weights.dtype != DType::kF32 || count == 0) return std::nullopt;
   const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
-  Columns found{{DType::kI8, dims, ir::Bytes(static_cast<size_t>(count))}, {}};
+  LevelWeights found{{DType::kI8, dims, ir::Bytes(static_cast<size_t>(count))}, {}};
   auto* levels = reinterpret_cast<int8_t*>(found.levels.data.data());
   for (int64_t i = 0; i < columns; ++i) {
     const int64_t length = count / columns;
@@ -103,53 +98,28 @@ std::optional<Columns> columns_of_constant(const ir::Value& weights, bool is_con
   return found;
 }
 
-std::optional<Columns> columns_of(const ir::Graph& graph, const ir::Node& node) {
+std::optional<LevelWeights> weights_of(const ir::Graph& graph, const ir::Node& node) {
   const bool is_conv = node.kind == OpKind::kConv;
   const ir::Value& weights = graph.value(node.inputs[1]);
   if (!is_conv && weights.rank() != 2) return std::nullopt;
-  if (weights.is_constant()) return columns_of_constant(weights, is_conv);
+  if (weights.is_constant()) return weights_of_constant(weights, is_conv);
   std::optional<Weights> found = dequantised_weights(graph, node.inputs[1]);
   if (!found || found->levels.data.empty()) return std::nullopt;
   std::optional<std::vector<double>> scales = column_scales(*found, is_conv);
   if (!scales) return std::nullopt;
-  return Columns{std::move(found->levels), std::move(*scales)};
+  return LevelWeights{std::move(found->levels), std::move(*scales)};
 }
 
-// Whether kernels of bytes are better than those of fp32: not where each group is a few columns or channels, unless it
-// is one (of int8 there is no such kernel), and of volumes there are none.
-bool is_worth_it(const ir::Graph& graph, const ir::Node& node, DType type) {
-  constexpr int64_t kFewest = 8;
-  if (node.kind != OpKind::kConv) return true;
-  if (node.as<ConvParams>().spatial > 2) return false;
-  if (node.as<ConvParams>().group == 1) return true;
-  const ir::Shape& dims = graph.value(node.inputs[1]).dims;
-  if (dims[1] == Dim(1) && dims[0] == Dim(node.as<ConvParams>().group)) return type == DType::kU8;
-  return dims[1].constant() >= kFewest && dims[0].constant() / node.as<ConvParams>().group >= kFewest;
-}
-
-bool multiply_levels(ir::Graph& graph, ir::Node& node) {
-  const bool is_conv = node.kind == OpKind::kConv;
+bool multiply_bytes_of(ir::Graph& graph, ir::Node& node) {
   if (!node.program.empty() || node.core_inputs != 2) return false;
   const std::optional<Dequantised> x = dequantised(graph, node.inputs[0]);
   if (!x) return false;
   const std::optional<Tensor> x_scale = constant_tensor(graph, x->scale);
   if (!x_scale || x_scale->data.size() != sizeof(float)) return false;
   if (x->zero != kNone && !(ir::product(graph.value(x->zero).dims) == Dim(1))) return false;
-  std::optional<Columns> weights = columns_of(graph, node);
-  if (!weights || !is_worth_it(graph, node, graph.value(x->bytes).dtype)) return false;
-  for (double& scale : weights->scales) scale *= element_of(*x_scale, 0);
-
-  const ir::Value out = graph.value(node.outputs[0]);
-  const std::string name = graph.value(node.inputs[1]).name;
-  std::vector<int64_t> dims(is_conv ? weights->levels.dims.size() - 1 : 1, 1);
-  dims[0] = static_cast<int64_t>(weights->scales.size());
-  node.inputs = {x->bytes,
-                 graph.add_constant(name + "/bytes", DType::kI8, weights->levels.dims, weights->levels.data).id};
-  if (x->zero != kNone) node.inputs.push_back(x->zero);
-  node.core_inputs = static_cast<int32_t>(node.inputs.size());
-  const ValueId factors = add_float_constant(graph, name + "/scales", dims, weights->scales);
-  const ValueId sums = graph.add_value(out.name + "/sums", DType::kI32, out.dims).id;
-  scale_behind(graph, node, sums, factors);
+  std::optional<LevelWeights> weights = weights_of(graph, node);
+  if (!weights || !has_byte_kernels(graph, node, graph.value(x->bytes).dtype)) return false;
+  multiply_levels(graph, node, {x->bytes, x->zero, element_of(*x_scale, 0)}, std::move(*weights));
   return true;
 }
 
@@ -160,7 +130,7 @@ bool multiply_quantized(ir::Graph& graph) {
   const std::vector<ir::NodeId> order = graph.order();
   for (const ir::NodeId id : order) {
     ir::Node& node = graph.node(id);
-    if (node.kind == OpKind::kMatMul || node.kind == OpKind::kConv) changed |= multiply_levels(graph, node);
+    if (node.kind == OpKind::kMatMul || node.kind == OpKind::kConv) changed |= multiply_bytes_of(graph, node);
   }
   return changed;
 }

@@ -5,8 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "builder/ir/graph.h"
+#include "builder/ir/precision_policy.h"
 
 namespace planwright::builder {
 
@@ -53,12 +55,21 @@ struct WeightRounding {
   int64_t block = 0;  // rows that share a scale; 0: a column's all
 };
 bool round_weights(ir::Graph& graph, const WeightRounding& rounding);
+bool quantise_layers(ir::Graph& graph, const ir::PrecisionPolicy& policy);  // layers that it has levels for are int8
+bool expose_activations(ir::Graph& graph);                              // those that it would have to know, as outputs
+
+struct PassOptions {
+  // Sees every pass that changed something; may be empty.
+  std::function<void(const std::string& pass, const ir::Graph&)> observe;
+  std::optional<WeightRounding> rounding;       // leave to round weights
+  const ir::PrecisionPolicy* precisions = nullptr;  // leave for int8
+  bool expose_activations = false;              // to calibrate
+};
 
 // Runs all of them in order (pipeline.cc is that list) on the graph and, inside out, on its bodies, the verifier after
-// each. `observe` (may be empty) sees every pass that changed something. Throws std::logic_error naming the guilty pass
-// if the verifier finds a broken rule.
-void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe = {},
-                const std::optional<WeightRounding>& rounding = std::nullopt);
+// each. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule. Returns the layers that
+// could be int8, where any leave was given for that.
+std::vector<ir::QuantisableLayer> run_passes(ir::Graph& graph, const PassOptions& options = {});
 
 }  // namespace planwright::builder
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "builder/passes/passes.h"
+#include "builder/passes/quantisable_layers.h"
 
 namespace planwright::builder {
 namespace {
@@ -69,27 +70,37 @@ constexpr int kMaxRounds = 8;
 
 class Runner {
  public:
-  using Observer = std::function<void(const std::string& pass, const ir::Graph&)>;
   // Of `graph`, which is `root` or a body in it.
-  Runner(ir::Graph& root, ir::Graph& graph, const Observer& observe, const std::optional<WeightRounding>& rounding)
-      : root_(root), graph_(graph), observe_(observe), rounding_(rounding) {}
+  Runner(ir::Graph& root, ir::Graph& graph, const PassOptions& options)
+      : root_(root), graph_(graph), options_(options) {}
 
   void run_all() {
     run_until_stable(kSimplify);
     run_bodies();
     run(kMatch);
     // Once folding has made weights what they are.
-    if (rounding_) check("round_weights", round_weights(graph_, *rounding_));
+    if (options_.rounding) check("round_weights", round_weights(graph_, *options_.rounding));
+    if (&graph_ == &root_) choose_precisions();
     run_until_stable(kFuse);
     run(kEpilogues);
     run(kPlace);
   }
 
+  const std::vector<ir::QuantisableLayer>& layers() const { return layers_; }
+
  private:
+  // Once patterns are matched, for no attention's own products are to be calibrated, and before products have programs.
+  void choose_precisions() {
+    if (options_.precisions == nullptr && !options_.expose_activations) return;
+    for (const QuantisableNode& one : quantisable_nodes(graph_)) layers_.push_back(one.layer);
+    if (options_.expose_activations) check("expose_activations", expose_activations(graph_));
+    if (options_.precisions != nullptr) check("quantise_layers", quantise_layers(graph_, *options_.precisions));
+  }
+
   void run_bodies() {
     run(kBeforeBodies);
     for (const ir::NodeId id : graph_.order()) {
-      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, observe_, rounding_).run_all();
+      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, options_).run_all();
     }
     run(kAfterBodies);
   }
@@ -114,24 +125,25 @@ class Runner {
     if (const std::string broken = ir::verify(graph_); !broken.empty()) {
       throw std::logic_error(fmt::format("pass {} left a broken graph: {}", pass, broken));
     }
-    if (observe_) observe_(pass, root_);
+    if (options_.observe) options_.observe(pass, root_);
     return true;
   }
 
   ir::Graph& root_;
   ir::Graph& graph_;
-  const Observer& observe_;
-  const std::optional<WeightRounding>& rounding_;
+  const PassOptions& options_;
+  std::vector<ir::QuantisableLayer> layers_;
 };
 
 }  // namespace
 
-void run_passes(ir::Graph& graph, const std::function<void(const std::string& pass, const ir::Graph&)>& observe,
-                const std::optional<WeightRounding>& rounding) {
+std::vector<ir::QuantisableLayer> run_passes(ir::Graph& graph, const PassOptions& options) {
   if (const std::string broken = ir::verify(graph); !broken.empty()) {
     throw std::logic_error("the imported graph is broken: " + broken);
   }
-  Runner(graph, graph, observe, rounding).run_all();
+  Runner runner(graph, graph, options);
+  runner.run_all();
+  return runner.layers();
 }
 
 }  // namespace planwright::builder

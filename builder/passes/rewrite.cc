@@ -167,15 +167,25 @@ bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node) {
 void scale_behind(ir::Graph& graph, ir::Node& node, ValueId integers, ValueId scale) {
   const ValueId result = node.outputs[0];
   const ir::NodeId id = node.id, next = node_behind(graph, id);
+  const ir::SsaProgram rest(std::exchange(node.program, {}));
+  std::vector<ValueId> operands{integers, scale};
+  operands.insert(operands.end(), node.inputs.begin() + node.core_inputs, node.inputs.end());
+  node.inputs.resize(static_cast<size_t>(node.core_inputs));
   node.outputs[0] = integers;
   graph.value(integers).producer = id;
-  ir::Node& scaled = graph.add_node(OpKind::kPointwise, NoParams{}, {integers, scale}, {result}, next);
+  ir::Node& scaled = graph.add_node(OpKind::kPointwise, NoParams{}, {}, {result}, next);
   scaled.name = graph.node(id).name;
   scaled.onnx = graph.node(id).onnx;
   ir::SsaProgram program;
-  const ir::PwValue sum = program.convert(program.load(0, PwClass::kInt), PwClass::kFloat);
-  program.store(program.binary(PwOp::kMul, sum, program.load(1)));
-  scaled.program = *program.to_program();
+  ir::PwValue value = program.convert(program.load(0, PwClass::kInt), PwClass::kFloat);
+  value = program.binary(PwOp::kMul, value, program.load(1));
+  if (!rest.instrs().empty()) {
+    std::vector<ir::PwValue> loads;
+    for (size_t i = 2; i < operands.size(); ++i) loads.push_back(program.load(static_cast<int>(i)));
+    value = inline_program(program, rest, loads, value)[0];
+  }
+  program.store(value);
+  set_program(scaled, program, operands);
 }
 
 ir::NodeId node_behind(const ir::Graph& graph, ir::NodeId id) {

@@ -59,7 +59,7 @@ inline bool is_byte(DType dtype) { return dtype == DType::kI8 || dtype == DType:
 bool is_byte_contraction(const ir::Graph& graph, const ir::Node& node);
 
 // Has a node compute `integers` in place of its output, which a Pointwise behind it makes of them: as floats, times
-// `scale`. References to nodes end.
+// `scale`, and then what the node's program made of its sums, on fp32 operands. References to nodes end.
 void scale_behind(ir::Graph& graph, ir::Node& node, ir::ValueId integers, ir::ValueId scale);
 
 // The node that stands behind another one in the order, where what is to run right after that goes; kNone at the end.

@@ -1,0 +1,149 @@
+#include "apps/buildengine/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "apps/common/interrupt.h"
+#include "builder/passes/quantisable_layers.h"
+#include "planfmt/checksum.h"
+#include "schemas/types/error.h"
+
+namespace planwright::apps {
+namespace {
+
+using calibrator::Histogram;
+using calibrator::Range;
+
+uint64_t hash_of(const Tensors& sample) {
+  std::vector<uint64_t> parts;
+  for (const auto& [name, tensor] : sample) {
+    parts.insert(parts.end(), tensor.dims.begin(), tensor.dims.end());
+    parts.push_back(planfmt::checksum_of(tensor.data.data(), tensor.data.size()));
+  }
+  return planfmt::checksum_of(reinterpret_cast<const std::byte*>(parts.data()), parts.size() * sizeof parts[0]);
+}
+
+std::span<const float> floats_of(const ir::Tensor& tensor) {
+  return {reinterpret_cast<const float*>(tensor.data.data()), tensor.data.size() / sizeof(float)};
+}
+
+void widen(builder::ShapeRange& range, const std::vector<int64_t>& dims) {
+  if (range.max.empty()) range.min = range.max = dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    range.min[i] = std::min(range.min[i], dims[i]);
+    range.max[i] = std::max(range.max[i], dims[i]);
+  }
+  range.opt = range.max;
+}
+
+// An activation that is calibrated.
+struct Activation {
+  std::string name, output;
+  Range range;
+  std::optional<Histogram> histogram;
+};
+
+// Calls `visit` for each of `list`, from two threads.
+template <typename T, typename Visit>
+void for_each_in_threads(std::vector<T>& list, const Visit& visit) {
+  std::atomic<size_t> next = 0;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (size_t i = next++; i < list.size(); i = next++) visit(list[i]);
+  };
+  std::thread other([&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  try {
+    work();
+  } catch (...) {
+    other.join();
+    throw;
+  }
+  other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+std::vector<calibrator::InputSpec> sample_inputs(const builder::OnnxModel& model) {
+  std::vector<calibrator::InputSpec> inputs;
+  for (const builder::TensorDecl& input : model.inputs()) {
+    inputs.push_back({input.binding, input.dtype, input.dims});  // -1 is kAnyLength
+  }
+  return inputs;
+}
+
+SampleSurvey survey_samples(const builder::OnnxModel& model, calibrator::SampleSource& samples, uint64_t most_held) {
+  constexpr uint64_t kShare = 8;
+  SampleSurvey survey;
+  for (const builder::TensorDecl& input : model.inputs()) survey.shapes.inputs.push_back({input.binding, {}, {}, {}});
+  most_held = std::min(most_held, samples.count() / kShare);
+  std::map<uint64_t, Tensors> held;
+  samples.rewind();
+  for (Tensors sample; samples.next(&sample);) {
+    stop_if_interrupted();
+    ++survey.count;
+    for (builder::ShapeRange& range : survey.shapes.inputs) widen(range, sample.at(range.input).dims);
+    held.try_emplace(hash_of(sample), std::move(sample));
+    if (held.size() > most_held) held.erase(std::prev(held.end()));
+  }
+  for (auto& [hash, sample] : held) {
+    survey.held_hashes.insert(hash);
+    survey.held_out.push_back(std::move(sample));
+  }
+  return survey;
+}
+
+void calibrate(const planfmt::PlanModel& plan, const std::vector<ir::QuantisableLayer>& layers,
+               calibrator::SampleSource& samples, const SampleSurvey& survey, calibrator::CalibrationCache& cache,
+               const std::function<void(uint64_t done, uint64_t total)>& progress,
+               const std::function<void(const std::string&)>& warn) {
+  std::map<uint64_t, Activation> by_key;
+  for (const ir::QuantisableLayer& layer : layers) {
+    by_key.try_emplace(layer.key, Activation{layer.activation, builder::activation_output(layer), {}, {}});
+  }
+  std::vector<std::pair<const uint64_t, Activation>*> activations;
+  for (auto& entry : by_key) activations.push_back(&entry);
+
+  const LooseEngine engine(plan);
+  SampleRunner runner(*engine);
+  const uint64_t total = 2 * (survey.count - survey.held_hashes.size());
+  uint64_t done = 0;
+  const auto run_all = [&](const auto& take) {
+    samples.rewind();
+    for (Tensors sample; samples.next(&sample);) {
+      stop_if_interrupted();
+      if (survey.held_hashes.contains(hash_of(sample))) continue;
+      const Tensors& outputs = runner.run(sample);
+      for_each_in_threads(activations, [&](std::pair<const uint64_t, Activation>* entry) {
+        take(entry->second, floats_of(outputs.at(entry->second.output)));
+      });
+      progress(++done, std::max(done, total));
+    }
+  };
+  run_all([](Activation& activation, std::span<const float> values) { activation.range.add(values); });
+  for (auto* entry : activations) entry->second.histogram.emplace(entry->second.range.limit());
+  run_all([](Activation& activation, std::span<const float> values) {
+    activation.histogram->add(values, activation.name);
+  });
+  for (auto* entry : activations) {
+    Activation& activation = entry->second;
+    if (const auto fault = calibrator::find_fault(activation.name, activation.range)) warn(*fault);
+    cache.put(entry->first, {activation.name, activation.range, std::move(activation.histogram), {}});
+  }
+}
+
+}  // namespace planwright::apps

@@ -1,0 +1,432 @@
+#include "apps/buildengine/int8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "apps/buildengine/calibrate.h"
+#include "apps/buildengine/held_out.h"
+#include "apps/buildengine/temporary_cache.h"
+#include "apps/common/interrupt.h"
+#include "builder/onnx/import.h"
+#include "calibrator/level_policy.h"
+#include "planfmt/lifetimes.h"
+#include "schemas/types/error.h"
+
+namespace planwright::apps {
+namespace {
+
+using builder::BuildOptions;
+using builder::BuildResult;
+using calibrator::LevelPolicy;
+using Clock = std::chrono::steady_clock;
+using LayerNames = std::set<std::string>;
+
+constexpr uint64_t kMostHeldOut = 32;
+// What another assignment must be faster by, of the whole engine: less may be noise, and builds would not repeat.
+constexpr double kWorthChanging = 0.998;
+// And int8 than floats.
+constexpr double kWorthInt8 = 0.98;
+// For trying assignments, where the user gave no --budget.
+constexpr double kDefaultSeconds = 60;
+
+// As its steps were timed one by one; conversions between precisions are steps of their own.
+double time_of(const planfmt::PlanModel& plan) {
+  double sum = 0;
+  for (const planfmt::ProgramModel& program : plan.programs) {
+    for (const planfmt::StepModel* step : sequence_of(program).steps) sum += static_cast<double>(step->time_us);
+  }
+  return sum;
+}
+
+// Whether the model's own quantisation has layers multiply bytes.
+bool multiplies_bytes(const planfmt::PlanModel& plan) {
+  for (const planfmt::ProgramModel& program : plan.programs) {
+    for (const planfmt::StepModel* step : sequence_of(program).steps) {
+      if (!takes_epilogue(static_cast<OpKind>(step->op)) || step->inputs.empty() || step->inputs[0] < 0) continue;
+      const DType type = program.tensors[static_cast<size_t>(step->inputs[0])].dtype;
+      if (type == DType::kU8 || type == DType::kI8) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> names_of(const std::vector<ir::QuantisableLayer>& layers) {
+  std::vector<std::string> names;
+  for (const ir::QuantisableLayer& layer : layers) names.push_back(layer.name);
+  return names;
+}
+
+class Int8Builder {
+ public:
+  explicit Int8Builder(const Int8Request& request)
+      : request_(request), cache_(request.int8.calib, request.warn), start_(Clock::now()) {
+    options_ = request_.options;
+    if (options_.search.timing_cache_path.empty()) {
+      own_cache_ = std::make_unique<TemporaryCache>();
+      options_.search.timing_cache_path = own_cache_->path();
+    }
+  }
+
+  Int8Result build() {
+    BuildResult exact = untimed(nullptr, /*expose=*/true);
+    if (exact.quantisable.empty()) return in_floats("no layer of the model could be int8");
+    if (!request_.int8.perf_only) {
+      if (!calibrate(exact)) return in_floats("the model's own quantisation is kept");
+      choose_levels();
+    } else {
+      layers_ = exact.quantisable;
+      policy_ = std::make_unique<LevelPolicy>(layers_);
+    }
+    choose_by_time();
+    if (held_out_) choose_by_accuracy();
+    return finish();
+  }
+
+ private:
+  ir::Graph import() const { return builder::import_model(request_.model, options_.profiles); }
+
+  // A build of first candidates: which they are matters little to what they compute.
+  BuildResult untimed(const LevelPolicy* policy, bool expose = false) const {
+    stop_if_interrupted();
+    BuildOptions options = quiet_options();
+    options.search.optimization_level = 0;
+    options.search.bf16 = false;
+    options.precisions = policy;
+    options.expose_activations = expose;
+    return builder::build(import(), options);
+  }
+
+  BuildOptions quiet_options() const {
+    BuildOptions options = options_;
+    options.search.explain = false;
+    options.search.warn = nullptr;
+    options.search.progress = nullptr;
+    options.begin_search = nullptr;
+    return options;
+  }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool is_out_of_time() const {
+    const double budget = options_.search.budget_seconds;
+    return seconds() > (std::isfinite(budget) ? budget : kDefaultSeconds);
+  }
+
+  // ---- Calibration
+
+  // Fills in layers_, those that there are levels for, and held_out_. False where the model needs none, for it says
+  // itself what is quantised.
+  bool calibrate(BuildResult& exact) {
+    const Int8Options& int8 = request_.int8;
+    const bool is_known = std::all_of(exact.quantisable.begin(), exact.quantisable.end(),
+                                      [&](const ir::QuantisableLayer& layer) { return cache_.find(layer.key); });
+    std::vector<Tensors> held;
+    if (!int8.calib_data.empty()) {
+      calibrator::SampleSource samples(int8.calib_data, sample_inputs(request_.model), request_.warn);
+      SampleSurvey survey = survey_samples(request_.model, samples, int8.eval_data.empty() ? kMostHeldOut : 0);
+      if (!is_known) run_samples(exact, samples, survey);
+      held = std::move(survey.held_out);
+    } else if (int8.calib.empty() || !has_some(exact.quantisable)) {
+      if (multiplies_bytes(exact.plan)) return false;
+      refuse_uncalibrated();
+    }
+    for (const ir::QuantisableLayer& layer : exact.quantisable) {
+      if (cache_.find(layer.key) != nullptr) layers_.push_back(layer);
+    }
+    if (const size_t lost = exact.quantisable.size() - layers_.size(); lost > 0) {
+      request_.warn(
+          fmt::format("{} of {} layers stay in floats: their calibration is not in {}; give --calibData to "
+                      "calibrate them",
+                      lost, exact.quantisable.size(), int8.calib));
+    }
+    if (!int8.eval_data.empty()) held = read_all(int8.eval_data);
+    std::erase_if(held, [&](const Tensors& sample) { return !fits(sample); });
+    if (held.empty()) {
+      request_.warn(
+          "how far int8 is from fp32 is not measured: there are no samples to hold out; give --evalData, or "
+          "at least 8 samples with --calibData, of shapes that the engine is built for");
+    } else {
+      held_out_.emplace(std::move(held), untimed(nullptr).plan);
+    }
+    return true;
+  }
+
+  bool has_some(const std::vector<ir::QuantisableLayer>& layers) const {
+    return std::any_of(layers.begin(), layers.end(),
+                       [&](const ir::QuantisableLayer& layer) { return cache_.find(layer.key) != nullptr; });
+  }
+
+  [[noreturn]] void refuse_uncalibrated() const {
+    const std::string& cache = request_.int8.calib;
+    throw Error(
+        StatusCode::kInvalid,
+        fmt::format("--int8: {}, and ranges are not made up; give samples with --calibData=PATH (.npz, a folder "
+                    "of .npy or .npz, or a list){}, or --int8=perfOnly to see how fast it would be",
+                    cache.empty() ? "nothing says which ranges the model's tensors have"
+                                  : "the calibration cache " + cache + " knows no tensor of this model",
+                    cache.empty() ? ", or a calibration cache with --calib=FILE" : ""));
+  }
+
+  void run_samples(BuildResult& exact, calibrator::SampleSource& samples, const SampleSurvey& survey) {
+    BuildResult wide;
+    const BuildResult* exposed = &exact;
+    if (!holds_shapes(survey.shapes)) {
+      BuildOptions options = quiet_options();
+      options.profiles = {survey.shapes};
+      options.search.optimization_level = 0;
+      options.search.bf16 = false;
+      options.expose_activations = true;
+      wide = builder::build(builder::import_model(request_.model, options.profiles), options);
+      exposed = &wide;
+    }
+    const Clock::time_point start = Clock::now();
+    apps::calibrate(
+        exposed->plan, exposed->quantisable, samples, survey, cache_,
+        [&](uint64_t done, uint64_t total) { request_.progress("calibrating", done, total); }, request_.warn);
+    cache_.save();
+    request_.say(fmt::format("calibrated {} layers on {} samples in {:.1f} s, {} held out", exposed->quantisable.size(),
+                             survey.count - survey.held_out.size(),
+                             std::chrono::duration<double>(Clock::now() - start).count(), survey.held_out.size()));
+  }
+
+  // Whether one of the build's own profiles has room for all of these.
+  bool holds_shapes(const builder::Profile& shapes) const {
+    return std::any_of(options_.profiles.begin(), options_.profiles.end(), [&](const builder::Profile& profile) {
+      for (size_t i = 0; i < profile.inputs.size(); ++i) {
+        const builder::ShapeRange &room = profile.inputs[i], &needed = shapes.inputs[i];
+        for (size_t d = 0; d < room.min.size(); ++d) {
+          if (needed.min[d] < room.min[d] || needed.max[d] > room.max[d]) return false;
+        }
+      }
+      return true;
+    });
+  }
+  bool fits(const Tensors& sample) const {
+    builder::Profile shapes;
+    for (const builder::ShapeRange& input : options_.profiles.front().inputs) {
+      const std::vector<int64_t>& dims = sample.at(input.input).dims;
+      shapes.inputs.push_back({input.input, dims, dims, dims});
+    }
+    return holds_shapes(shapes);
+  }
+
+  std::vector<Tensors> read_all(const std::string& path) const {
+    calibrator::SampleSource samples(path, sample_inputs(request_.model), request_.warn);
+    std::vector<Tensors> all;
+    for (Tensors sample; samples.next(&sample);) all.push_back(std::move(sample));
+    return all;
+  }
+
+  // ---- Levels
+
+  void choose_levels() {
+    std::vector<calibrator::Calibrator> candidates(std::begin(calibrator::kCalibrators),
+                                                   std::end(calibrator::kCalibrators));
+    if (request_.int8.calibrator) candidates = {*request_.int8.calibrator};
+    if (!held_out_) candidates.resize(1);
+    std::optional<double> least;
+    for (const calibrator::Calibrator candidate : candidates) {
+      auto policy = std::make_unique<LevelPolicy>(cache_, layers_, candidate);
+      double drop = 0;
+      if (candidates.size() > 1) {
+        drop = held_out_->drop_of(untimed(policy.get()).plan).value;
+        request_.detail(fmt::format("calibrator {}: all of {} layers in int8 are off by {:.2g}",
+                                    calibrator::name_of(candidate), layers_.size(), drop));
+      }
+      if (least && drop >= *least) continue;
+      least = drop;
+      policy_ = std::move(policy);
+      calibrator_ = candidate;
+    }
+  }
+
+  // ---- Choice
+
+  struct Timed {
+    BuildResult built;
+    double us = 0;
+  };
+
+  Timed timed(const LayerNames& in_floats) {
+    stop_if_interrupted();
+    BuildOptions options = quiet_options();
+    options.precisions = policy_.get();
+    policy_->keep_in_floats(in_floats);
+    Timed made{builder::build(import(), options), 0};
+    made.us = time_of(made.built.plan);
+    tactics_timed_ += made.built.search.timed;
+    return made;
+  }
+
+  // Begins with all layers in int8 and takes one after another out of it where that makes the engine faster; once more
+  // where it did, for then neighbours may not pay either.
+  void choose_by_time() {
+    BuildOptions options = options_;
+    floats_ = builder::build(import(), options);
+    tactics_timed_ += floats_.search.timed;
+    floats_us_ = time_of(floats_.plan);
+    if (options_.search.optimization_level == 0) return;  // nothing is timed
+    int8_us_ = timed(in_floats_).us;
+    request_.detail(
+        fmt::format("in floats {:.0f} us; all of {} layers in int8 {:.0f} us", floats_us_, layers_.size(), int8_us_));
+    constexpr int kRounds = 2;
+    bool is_stable = false;
+    for (int round = 0; round < kRounds && !is_stable; ++round) {
+      is_stable = true;
+      size_t done = 0;
+      for (const std::string& name : names_of(layers_)) {
+        request_.progress("choosing precisions", ++done, layers_.size());
+        if (is_out_of_time()) return;
+        LayerNames changed = in_floats_;
+        const bool was_int8 = changed.insert(name).second;
+        if (!was_int8) changed.erase(name);
+        const double us = timed(changed).us;
+        gain_us_[name] = was_int8 ? us - int8_us_ : int8_us_ - us;
+        if (us >= kWorthChanging * int8_us_) continue;
+        in_floats_ = std::move(changed);
+        int8_us_ = us;
+        is_stable = false;
+      }
+    }
+    request_.detail(fmt::format("{} layers in int8 take {:.0f} us", layers_.size() - in_floats_.size(), int8_us_));
+  }
+
+  double drop_without(const LayerNames& in_floats) {
+    policy_->keep_in_floats(in_floats);
+    return held_out_->drop_of(untimed(policy_.get()).plan).value;
+  }
+
+  // Takes layers out of int8 until the outputs are close enough: those first that lose most for what they gain.
+  void choose_by_accuracy() {
+    const double allowed = request_.int8.max_drop;
+    first_drop_ = drop_without(in_floats_);
+    if (first_drop_ <= allowed) return;
+    LayerNames all;
+    for (const std::string& name : names_of(layers_)) all.insert(name);
+    std::vector<std::pair<double, std::string>> order;
+    size_t done = 0;
+    for (const std::string& name : all) {
+      request_.progress("measuring layers", ++done, all.size());
+      if (in_floats_.contains(name)) continue;
+      LayerNames others = all;
+      others.erase(name);
+      drops_[name] = drop_without(others);
+      const auto gain = gain_us_.find(name);
+      order.emplace_back(drops_[name] / std::max(gain == gain_us_.end() ? 1.0 : gain->second, 0.1), name);
+    }
+    std::sort(order.begin(), order.end(), std::greater<>());
+    const auto without_first = [&](size_t count) {
+      LayerNames names = in_floats_;
+      for (size_t i = 0; i < count; ++i) names.insert(order[i].second);
+      return names;
+    };
+    size_t too_few = 0, enough = order.size();
+    while (enough - too_few > 1) {
+      const size_t middle = (too_few + enough) / 2;
+      (drop_without(without_first(middle)) <= allowed ? enough : too_few) = middle;
+    }
+    in_floats_ = without_first(enough);
+  }
+
+  // ---- The result
+
+  Int8Result in_floats(const std::string& why) {
+    request_.say(fmt::format("int8: {}", why));
+    return {builder::build(import(), request_.options), {}, {}};
+  }
+
+  Int8Result finish() {
+    Int8Result result;
+    for (const ir::QuantisableLayer& layer : layers_) {
+      LayerSensitivity& one = result.layers.emplace_back();
+      one.name = layer.name;
+      if (const auto drop = drops_.find(layer.name); drop != drops_.end()) one.drop = drop->second;
+      if (const auto gain = gain_us_.find(layer.name); gain != gain_us_.end()) one.gain_us = gain->second;
+    }
+    const bool is_timed = options_.search.optimization_level > 0;
+    // What int8 layers in the middle of floats gain may be less than the conversions around them cost.
+    while (in_floats_.size() < layers_.size()) {
+      BuildOptions options = options_;
+      options.precisions = policy_.get();
+      policy_->keep_in_floats(in_floats_);
+      BuildResult made = builder::build(import(), options);
+      const double us = time_of(made.plan);
+      if (is_timed && us > kWorthInt8 * floats_us_) break;
+      const Drop drop = held_out_ ? held_out_->drop_of(made.plan) : Drop{};
+      if (held_out_ && drop.value > request_.int8.max_drop) {
+        take_out_worst();
+        continue;
+      }
+      for (LayerSensitivity& layer : result.layers) layer.is_int8 = !in_floats_.contains(layer.name);
+      result.note = note_of(drop, us);
+      result.built = std::move(made);
+      result.built.search.timed += tactics_timed_;
+      return result;
+    }
+    std::string why = "no layer is faster in int8";
+    if (first_drop_ > request_.int8.max_drop) {
+      why = fmt::format(
+          "in int8 outputs are off by {:.2g}, --maxDrop allows {:.2g}, and what layers could stay in int8 "
+          "is no faster",
+          first_drop_, request_.int8.max_drop);
+    }
+    request_.warn(fmt::format("the engine computes in floats throughout: {}", why));
+    result.built = std::move(floats_);
+    result.built.search.timed = tactics_timed_;
+    return result;
+  }
+
+  // Tactics other than those measured with round otherwise, which may just be too much.
+  void take_out_worst() {
+    std::string worst;
+    double most = -1;
+    for (const ir::QuantisableLayer& layer : layers_) {
+      if (in_floats_.contains(layer.name)) continue;
+      const auto drop = drops_.find(layer.name);
+      const double value = drop == drops_.end() ? 0 : drop->second;
+      if (value > most) most = value, worst = layer.name;
+    }
+    in_floats_.insert(worst);
+  }
+
+  std::string note_of(const Drop& drop, double us) const {
+    std::string text = fmt::format("int8: {} of {} layers", layers_.size() - in_floats_.size(), layers_.size());
+    if (request_.int8.perf_only) return text + " with made-up ranges, so the outputs mean nothing (--int8=perfOnly)";
+    if (calibrator_) text += fmt::format(", calibrator {}", calibrator::name_of(*calibrator_));
+    if (us > 0) text += fmt::format(", {:.2f} times the speed of floats", floats_us_ / us);
+    if (held_out_) {
+      text += fmt::format("; on {} held-out samples output '{}' is off by {:.2g} at most (L2 {:.2g})",
+                          held_out_->count(), drop.output, drop.value, std::sqrt(2 * drop.value));
+    } else {
+      text += "; not measured";
+    }
+    return text;
+  }
+
+  const Int8Request& request_;
+  BuildOptions options_;  // with a timing cache
+  std::unique_ptr<TemporaryCache> own_cache_;
+  calibrator::CalibrationCache cache_;
+  const Clock::time_point start_;
+  std::vector<ir::QuantisableLayer> layers_;
+  std::optional<HeldOut> held_out_;
+  std::unique_ptr<LevelPolicy> policy_;
+  std::optional<calibrator::Calibrator> calibrator_;
+  LayerNames in_floats_;
+  BuildResult floats_;
+  double floats_us_ = 0, int8_us_ = 0, first_drop_ = 0;
+  std::map<std::string, double> gain_us_, drops_;
+  int tactics_timed_ = 0;
+};
+
+}  // namespace
+
+Int8Result build_int8(const Int8Request& request) { return Int8Builder(request).build(); }
+
+}  // namespace planwright::apps

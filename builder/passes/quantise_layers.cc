@@ -1,0 +1,193 @@
+// Layers in int8 where calibration gave leave: what they multiply is quantised, and where that is all that its producer
+// has to store, everything else that reads it takes the levels too.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "builder/passes/byte_product.h"
+#include "builder/passes/passes.h"
+#include "builder/passes/quantisable_layers.h"
+#include "builder/passes/rewrite.h"
+#include "builder/ir/precision_policy.h"
+
+namespace planwright::builder {
+namespace {
+
+using ir::kNone;
+using ir::Levels;
+using ir::NodeId;
+using ir::ValueId;
+
+// A filter's or column's largest weight, of either sign, is 127 levels. Of one that is all zeros, or whose largest is
+// too small to be divided by, all levels are 0 (FAULTS B19).
+LevelWeights quantise_weights(const ir::Value& weights, bool is_conv) {
+  const std::vector<int64_t> dims = constant_dims(weights);
+  const auto count = weights.constant->size() / sizeof(float);
+  const auto columns = static_cast<size_t>(is_conv ? dims[0] : dims.back());
+  const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
+  const auto column_of = [&](size_t i) { return is_conv ? i / (count / columns) : i % columns; };
+  std::vector<float> largest(columns);
+  for (size_t i = 0; i < count; ++i) {
+    if (std::isfinite(elements[i])) largest[column_of(i)] = std::max(largest[column_of(i)], std::abs(elements[i]));
+  }
+  LevelWeights made{{DType::kI8, dims, ir::Bytes(count)}, {}};
+  std::vector<float> inverse;
+  for (const float most : largest) {
+    const float scale = most / 127;
+    const bool is_normal = std::isnormal(scale) && std::isfinite(1 / scale);
+    made.scales.push_back(is_normal ? static_cast<double>(scale) : 1);
+    inverse.push_back(is_normal ? 127 / most : 0);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const float level = std::nearbyint(elements[i] * inverse[column_of(i)]);
+    made.levels.data[i] = static_cast<std::byte>(static_cast<int8_t>(std::clamp(level, -127.0f, 127.0f)));
+  }
+  return made;
+}
+
+bool is_finite(const ir::Value& weights) {
+  const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
+  return std::all_of(elements, elements + weights.constant->size() / sizeof(float),
+                     [](float x) { return std::isfinite(x); });
+}
+
+// Constants of the levels' scale and zero point, to dequantise with.
+struct LevelConstants {
+  ValueId scale, zero;
+};
+
+class Quantiser {
+ public:
+  explicit Quantiser(ir::Graph& graph) : graph_(graph) {}
+
+  // `nodes` read the same tensor, as whose levels it is quantised.
+  void run(const std::vector<const QuantisableNode*>& nodes, const Levels& levels) {
+    const ValueId leaf = graph_.node(nodes[0]->node).inputs[0], source = nodes[0]->source;
+    const std::string name = graph_.value(source).name;
+    const LevelConstants constants = {add_float_constant(graph_, name + "/scale", {}, {levels.scale}),
+                                      add_zero(name, levels)};
+    std::vector<NodeId> others = graph_.users(leaf);
+    std::erase_if(others, [&](NodeId id) {
+      return std::any_of(nodes.begin(), nodes.end(), [&](const QuantisableNode* one) { return one->node == id; });
+    });
+    const bool gives_levels = gives_levels_to(others, *nodes[0]);
+    const NodeId behind_source = behind(source);
+    ValueId bytes = graph_.add_value(name + "/levels", DType::kU8, graph_.value(source).dims).id;
+    add_quantise(source, bytes, levels, behind_source);
+    for (const NodeId move : nodes[0]->moves) bytes = move_levels(move, bytes);
+    if (gives_levels && !others.empty()) {
+      const ir::Value& tensor = graph_.value(leaf);
+      const ValueId numbers = graph_.add_value(tensor.name + "/dequantised", DType::kF32, tensor.dims).id;
+      for (const NodeId reader : others) replace_reads(reader, leaf, numbers);
+      add_dequantise(bytes, numbers, constants, node_behind(graph_, graph_.value(bytes).producer));
+    }
+    for (const QuantisableNode* one : nodes) {
+      ir::Node& node = graph_.node(one->node);
+      LevelWeights weights = quantise_weights(graph_.value(node.inputs[1]), node.kind == OpKind::kConv);
+      multiply_levels(graph_, node, {bytes, constants.zero, static_cast<double>(levels.scale)}, std::move(weights));
+    }
+  }
+
+ private:
+  // Whether what else reads the tensor reads its levels: where its producer then stores nothing else, and readers
+  // dequantise while they compute. A normalisation stores floats anyway, and the sum behind it is better for them.
+  bool gives_levels_to(const std::vector<NodeId>& others, const QuantisableNode& node) const {
+    if (!node.moves.empty()) return true;  // what was moved is not there in floats any more
+    if (graph_.is_output(node.source)) return false;
+    const NodeId producer = graph_.value(node.source).producer;
+    if (producer == kNone) return false;
+    const OpKind kind = graph_.node(producer).kind;
+    if (kind != OpKind::kPointwise && !takes_epilogue(kind) && kind != OpKind::kConcat) return false;
+    return std::all_of(others.begin(), others.end(),
+                       [&](NodeId id) { return graph_.node(id).kind == OpKind::kPointwise; });
+  }
+
+  NodeId behind(ValueId id) const {
+    const NodeId producer = graph_.value(id).producer;
+    return producer == kNone ? graph_.order().front() : node_behind(graph_, producer);
+  }
+
+  ValueId add_zero(const std::string& name, const Levels& levels) {
+    return graph_.add_constant(name + "/zero", DType::kU8, {}, {static_cast<std::byte>(levels.zero)}).id;
+  }
+
+  void add_quantise(ValueId from, ValueId to, const Levels& levels, NodeId before) {
+    ir::Node& node = graph_.add_node(OpKind::kPointwise, NoParams{}, {from}, {to}, before);
+    node.name = graph_.value(to).name;
+    ir::SsaProgram program;
+    const auto constant = [&](double value) { return program.constant(value); };
+    ir::PwValue level = program.binary(PwOp::kMul, program.load(0), constant(1 / static_cast<double>(levels.scale)));
+    level = program.binary(PwOp::kAdd, program.unary(PwOp::kRoundEven, level), constant(levels.zero));
+    level = program.binary(PwOp::kMin, program.binary(PwOp::kMax, level, constant(0)), constant(255));
+    program.store(program.convert(level, class_of(DType::kU8)));
+    node.program = *program.to_program();
+  }
+
+  void add_dequantise(ValueId from, ValueId to, const LevelConstants& constants, NodeId before) {
+    ir::Node& node =
+        graph_.add_node(OpKind::kPointwise, NoParams{}, {from, constants.scale, constants.zero}, {to}, before);
+    node.name = graph_.value(to).name;
+    ir::SsaProgram program;
+    const auto integer = [&](int operand) {
+      return program.convert(program.load(operand, class_of(DType::kU8)), PwClass::kInt);
+    };
+    const ir::PwValue level = program.binary(PwOp::kSub, integer(0), integer(2));
+    program.store(program.binary(PwOp::kMul, program.convert(level, PwClass::kFloat), program.load(1)));
+    node.program = *program.to_program();
+  }
+
+  // A node that moves elements moves those of `bytes` in place of its input's.
+  ValueId move_levels(NodeId id, ValueId bytes) {
+    const ir::Value moved = graph_.value(graph_.node(id).outputs[0]);
+    const ValueId to = graph_.add_value(moved.name + "/levels", DType::kU8, moved.dims).id;
+    ir::Node& node = graph_.node(id);
+    node.inputs[0] = bytes;
+    node.outputs[0] = to;
+    graph_.value(to).producer = id;
+    graph_.value(moved.id).producer = kNone;
+    return to;
+  }
+
+  void replace_reads(NodeId id, ValueId from, ValueId to) {
+    std::vector<ValueId>& inputs = graph_.node(id).inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
+  }
+
+  ir::Graph& graph_;
+};
+
+}  // namespace
+
+bool quantise_layers(ir::Graph& graph, const ir::PrecisionPolicy& policy) {
+  const std::vector<QuantisableNode> all = quantisable_nodes(graph);
+  struct Tensor {
+    Levels levels;
+    std::vector<const QuantisableNode*> nodes;
+  };
+  std::map<ValueId, Tensor> tensors;
+  for (const QuantisableNode& one : all) {
+    const std::optional<Levels> levels = policy.levels_for(one.layer);
+    if (!levels || !is_finite(graph.value(graph.node(one.node).inputs[1]))) continue;
+    Tensor& tensor = tensors[graph.node(one.node).inputs[0]];
+    tensor.levels = *levels;
+    tensor.nodes.push_back(&one);
+  }
+  for (const auto& [leaf, tensor] : tensors) Quantiser(graph).run(tensor.nodes, tensor.levels);
+  return !tensors.empty();
+}
+
+bool expose_activations(ir::Graph& graph) {
+  const std::vector<QuantisableNode> all = quantisable_nodes(graph);
+  for (const QuantisableNode& one : all) {
+    const std::string name = activation_output(one.layer);
+    if (std::find(graph.output_names.begin(), graph.output_names.end(), name) != graph.output_names.end()) continue;
+    graph.outputs.push_back(one.source);
+    graph.output_names.push_back(name);
+  }
+  return !all.empty();
+}
+
+}  // namespace planwright::builder

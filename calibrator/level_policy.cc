@@ -1,0 +1,29 @@
+#include "calibrator/level_policy.h"
+
+#include "calibrator/quantization.h"
+
+namespace planwright::calibrator {
+
+LevelPolicy::LevelPolicy(const CalibrationCache& cache, const std::vector<ir::QuantisableLayer>& layers,
+                         Calibrator calibrator) {
+  for (const ir::QuantisableLayer& layer : layers) {
+    const TensorCalibration* known = cache.find(layer.key);
+    const std::optional<float> threshold = cache.find_threshold(layer.key, name_of(calibrator));
+    if (known == nullptr || !threshold) continue;
+    const Quantization made = quantize_asymmetric(known->range, *threshold);
+    levels_[layer.key] = {made.scale, made.zero};
+  }
+}
+
+LevelPolicy::LevelPolicy(const std::vector<ir::QuantisableLayer>& layers) {
+  constexpr ir::Levels kMadeUp = {1.0f / 32, 128};  // -4 to 4
+  for (const ir::QuantisableLayer& layer : layers) levels_[layer.key] = kMadeUp;
+}
+
+std::optional<ir::Levels> LevelPolicy::levels_for(const ir::QuantisableLayer& layer) const {
+  const auto found = levels_.find(layer.key);
+  if (found == levels_.end() || in_floats_.contains(layer.name)) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace planwright::calibrator
