@@ -138,10 +138,21 @@ std::optional<Profile> up_to_opt(const Profile& profile) {
 
 }  // namespace
 
+Graph prepare(Graph graph, const BuildOptions& options) {
+  PassOptions passes;
+  passes.observe = options.observe_pass;
+  run_first_passes(graph, passes);
+  return graph;
+}
+
 BuildResult build(Graph graph, const BuildOptions& options) {
+  return build_prepared(prepare(std::move(graph), options), options);
+}
+
+BuildResult build_prepared(Graph graph, const BuildOptions& options) {
   BuildResult result;
-  result.quantisable =
-      run_passes(graph, {options.observe_pass, options.weight_only, options.precisions, options.expose_activations});
+  result.quantisable = run_last_passes(
+      graph, {options.observe_pass, options.weight_only, options.precisions, options.expose_activations});
   collect_guards(graph);
   refuse_unbounded_shapes(graph, options.profiles);
   result.contractions = static_cast<int>(contractions_of(graph).size());

@@ -18,9 +18,9 @@ namespace planwright::builder {
 struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
-  std::optional<WeightRounding> weight_only;    // leave to round weights
+  std::optional<WeightRounding> weight_only;        // leave to round weights
   const ir::PrecisionPolicy* precisions = nullptr;  // leave for int8
-  bool expose_activations = false;              // as outputs (activation_output), of which levels can be made
+  bool expose_activations = false;                  // as outputs (activation_output), of which levels can be made
   // With leave for bf16: how many of the contractions (those outside bodies, in order of execution) stay in fp32.
   int exact_contractions = 0;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
@@ -41,13 +41,18 @@ struct BuildResult {
   planfmt::PlanModel plan;
   std::vector<ProgramStats> programs;  // one per profile
   tactics::SearchStats search;
-  int onnx_nodes = 0;                         // the user's nodes that the steps do the work of
-  int contractions = 0;                       // outside bodies
+  int onnx_nodes = 0;                             // the user's nodes that the steps do the work of
+  int contractions = 0;                           // outside bodies
   std::vector<ir::QuantisableLayer> quantisable;  // where there is leave for int8, or activations are exposed
 };
 
 // Throws Error; std::logic_error only for a fault of Planwright itself.
 BuildResult build(ir::Graph graph, const BuildOptions& options);
+
+// The same in two parts, for several builds of one model: the first is the same for all of them (it uses
+// `observe_pass` alone), and the second takes a copy of what it gives.
+ir::Graph prepare(ir::Graph graph, const BuildOptions& options);
+BuildResult build_prepared(ir::Graph graph, const BuildOptions& options);
 
 }  // namespace planwright::builder
 

@@ -66,8 +66,11 @@ std::vector<std::string> names_of(const std::vector<ir::QuantisableLayer>& layer
 class Int8Builder {
  public:
   explicit Int8Builder(const Int8Request& request)
-      : request_(request), cache_(request.int8.calib, request.warn), start_(Clock::now()) {
-    options_ = request_.options;
+      : request_(request),
+        options_(request.options),
+        graph_(builder::prepare(builder::import_model(request.model, options_.profiles), options_)),
+        cache_(request.int8.calib, request.warn),
+        start_(Clock::now()) {
     if (options_.search.timing_cache_path.empty()) {
       own_cache_ = std::make_unique<TemporaryCache>();
       options_.search.timing_cache_path = own_cache_->path();
@@ -90,17 +93,14 @@ class Int8Builder {
   }
 
  private:
-  ir::Graph import() const { return builder::import_model(request_.model, options_.profiles); }
-
   // A build of first candidates: which they are matters little to what they compute.
   BuildResult untimed(const LevelPolicy* policy, bool expose = false) const {
-    stop_if_interrupted();
     BuildOptions options = quiet_options();
     options.search.optimization_level = 0;
     options.search.bf16 = false;
     options.precisions = policy;
     options.expose_activations = expose;
-    return builder::build(import(), options);
+    return builder::build_prepared(graph_.copy(), options);
   }
 
   BuildOptions quiet_options() const {
@@ -258,43 +258,58 @@ class Int8Builder {
     BuildOptions options = quiet_options();
     options.precisions = policy_.get();
     policy_->keep_in_floats(in_floats);
-    Timed made{builder::build(import(), options), 0};
+    Timed made{builder::build_prepared(graph_.copy(), options), 0};
     made.us = time_of(made.built.plan);
     tactics_timed_ += made.built.search.timed;
     return made;
   }
 
-  // Begins with all layers in int8 and takes one after another out of it where that makes the engine faster; once more
-  // where it did, for then neighbours may not pay either.
-  void choose_by_time() {
-    BuildOptions options = options_;
-    floats_ = builder::build(import(), options);
-    tactics_timed_ += floats_.search.timed;
-    floats_us_ = time_of(floats_.plan);
-    if (options_.search.optimization_level == 0) return;  // nothing is timed
-    int8_us_ = timed(in_floats_).us;
-    request_.detail(
-        fmt::format("in floats {:.0f} us; all of {} layers in int8 {:.0f} us", floats_us_, layers_.size(), int8_us_));
-    constexpr int kRounds = 2;
-    bool is_stable = false;
-    for (int round = 0; round < kRounds && !is_stable; ++round) {
-      is_stable = true;
+  // Which layers are in floats, and the time that the engine takes then.
+  struct Assignment {
+    LayerNames in_floats;
+    double us = 0;
+  };
+
+  // Moves one layer after another into int8 or out of it where that makes the engine faster, until no single one does.
+  Assignment improved(Assignment now) {
+    constexpr int kRounds = 3;
+    for (int round = 0; round < kRounds; ++round) {
+      const double before = now.us;
       size_t done = 0;
       for (const std::string& name : names_of(layers_)) {
+        if (is_out_of_time()) return now;
         request_.progress("choosing precisions", ++done, layers_.size());
-        if (is_out_of_time()) return;
-        LayerNames changed = in_floats_;
+        LayerNames changed = now.in_floats;
         const bool was_int8 = changed.insert(name).second;
         if (!was_int8) changed.erase(name);
         const double us = timed(changed).us;
-        gain_us_[name] = was_int8 ? us - int8_us_ : int8_us_ - us;
-        if (us >= kWorthChanging * int8_us_) continue;
-        in_floats_ = std::move(changed);
-        int8_us_ = us;
-        is_stable = false;
+        gain_us_[name] = was_int8 ? us - now.us : now.us - us;
+        if (us < kWorthChanging * now.us) now = {std::move(changed), us};
       }
+      if (now.us == before) break;
     }
-    request_.detail(fmt::format("{} layers in int8 take {:.0f} us", layers_.size() - in_floats_.size(), int8_us_));
+    return now;
+  }
+
+  // From all layers in int8, and from none: in a chain neither the first layer to leave int8 nor the first to enter it
+  // need pay for the conversions around it.
+  void choose_by_time() {
+    floats_ = builder::build_prepared(graph_.copy(), options_);
+    tactics_timed_ += floats_.search.timed;
+    floats_us_ = time_of(floats_.plan);
+    if (options_.search.optimization_level == 0) return;  // nothing is timed
+    LayerNames all;
+    for (const std::string& name : names_of(layers_)) all.insert(name);
+    const double all_us = timed({}).us;
+    request_.detail(
+        fmt::format("in floats {:.0f} us; all of {} layers in int8 {:.0f} us", floats_us_, layers_.size(), all_us));
+    Assignment best = improved({{}, all_us});
+    if (all_us > floats_us_) {
+      Assignment other = improved({all, floats_us_});
+      if (other.us < best.us) best = std::move(other);
+    }
+    in_floats_ = std::move(best.in_floats);
+    request_.detail(fmt::format("{} layers in int8 take {:.0f} us", layers_.size() - in_floats_.size(), best.us));
   }
 
   double drop_without(const LayerNames& in_floats) {
@@ -338,7 +353,7 @@ class Int8Builder {
 
   Int8Result in_floats(const std::string& why) {
     request_.say(fmt::format("int8: {}", why));
-    return {builder::build(import(), request_.options), {}, {}};
+    return {builder::build_prepared(graph_.copy(), request_.options), {}, {}};
   }
 
   Int8Result finish() {
@@ -355,7 +370,7 @@ class Int8Builder {
       BuildOptions options = options_;
       options.precisions = policy_.get();
       policy_->keep_in_floats(in_floats_);
-      BuildResult made = builder::build(import(), options);
+      BuildResult made = builder::build_prepared(graph_.copy(), options);
       const double us = time_of(made.plan);
       if (is_timed && us > kWorthInt8 * floats_us_) break;
       const Drop drop = held_out_ ? held_out_->drop_of(made.plan) : Drop{};
@@ -411,6 +426,7 @@ class Int8Builder {
 
   const Int8Request& request_;
   BuildOptions options_;  // with a timing cache
+  const ir::Graph graph_;
   std::unique_ptr<TemporaryCache> own_cache_;
   calibrator::CalibrationCache cache_;
   const Clock::time_point start_;
@@ -420,7 +436,7 @@ class Int8Builder {
   std::optional<calibrator::Calibrator> calibrator_;
   LayerNames in_floats_;
   BuildResult floats_;
-  double floats_us_ = 0, int8_us_ = 0, first_drop_ = 0;
+  double floats_us_ = 0, first_drop_ = 0;
   std::map<std::string, double> gain_us_, drops_;
   int tactics_timed_ = 0;
 };

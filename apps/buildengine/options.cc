@@ -20,9 +20,9 @@ namespace planwright::apps {
 namespace {
 
 const std::vector<KnownFlag> kNotHere = {
-    {"--fp16", "engines compute in fp32 and, with --bf16, in bf16"},
-    {"--fp8", "engines compute in fp32 so far"},
-    {"--int4", "engines compute in fp32 so far; a model's own 4-bit weights are read as they are"},
+    {"--fp16", "engines compute in fp32 and, with --bf16 and --int8, in those"},
+    {"--fp8", "engines compute in fp32 and, with --bf16 and --int8, in those"},
+    {"--int4", "use --weightOnly=int4; a model's own 4-bit weights are read as they are"},
     {"--noTF32", "engines compute in fp32 throughout; there is no TF32 to switch off"},
     {"--stronglyTyped", "engines keep to the model's types always"},
     {"--inputIOFormats", "inputs have the model's types, dense and in its axis order"},
@@ -40,7 +40,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--dynamicPlugins", "use --plugins"},
     {"--setPluginsToSerialize", "use --plugins; engines hold no code"},
     {"--maxAuxStreams", "one stream runs a context; use --threads"},
-    {"--best", "engines compute in fp32 so far"},
     {"--layerPrecisions", "engines compute in fp32 so far"},
     {"--layerOutputTypes", "engines compute in fp32 so far"},
     {"--precisionConstraints", "engines compute in fp32 so far"},
@@ -261,6 +260,8 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "refused or dropped, which was chosen; not why layers were fused or were not")
           ->expected(0, 1);
   app.add_flag("--bf16", options.search.bf16, "let layers multiply in bf16 where that is faster");
+  bool best = false;
+  app.add_flag("--best", best, "--bf16, and with --calibData or --calib --int8 too");
   CLI::Option* int8 = app.add_option("--int8", int8_mode,
                                      "let layers multiply in int8 where that is faster and outputs stay close enough; "
                                      "=perfOnly: with made-up ranges, only to see how fast that is")
@@ -302,15 +303,16 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   if (!budget.empty()) options.search.budget_seconds = parse_seconds(budget, "--budget");
   if (!weight_only.empty()) options.weight_only = parse_weight_rounding(weight_only);
   if (!max_drop.empty()) {
-    if (!options.search.bf16 && int8->count() == 0) {
+    if (!options.search.bf16 && int8->count() == 0 && !best) {
       throw UsageError("--maxDrop belongs to --int8 and --bf16: without them engines compute in fp32");
     }
     options.max_drop = calibration.max_drop = parse_share(max_drop, "--maxDrop");
   }
   for (const CLI::Option* option : of_int8) {
-    if (option->count() > 0 && int8->count() == 0) throw UsageError(option->get_name() + " belongs to --int8");
+    if (option->count() > 0 && int8->count() == 0 && !best) throw UsageError(option->get_name() + " belongs to --int8");
   }
-  if (int8->count() > 0) {
+  options.search.bf16 |= best;
+  if (int8->count() > 0 || (best && !(calibration.calib_data.empty() && calibration.calib.empty()))) {
     calibration.calibrator = parse_calibrator(calibrator);
     calibration.perf_only = parse_int8_mode(int8_mode);
     options.int8 = calibration;

@@ -25,6 +25,28 @@ std::string Graph::take_name(const std::string& wanted) {
   return unique;
 }
 
+Graph::Graph(const Graph& other)
+    : name(other.name),
+      inputs(other.inputs),
+      outputs(other.outputs),
+      output_names(other.output_names),
+      guards(other.guards),
+      warnings(other.warnings),
+      exprs_(other.exprs_),
+      number_(other.number_),
+      order_(other.order_),
+      names_(other.names_),
+      next_copy_(other.next_copy_) {
+  for (const auto& value : other.values_) values_.push_back(std::make_unique<Value>(*value));
+  for (const auto& node : other.nodes_) {
+    nodes_.push_back(node == nullptr ? nullptr : std::make_unique<Node>(*node));
+    if (node == nullptr) continue;
+    for (std::shared_ptr<Graph>& body : nodes_.back()->bodies) body = std::make_shared<Graph>(body->copy());
+  }
+}
+
+Graph Graph::copy() const { return *this; }
+
 Value& Graph::add_value(std::string value_name, DType dtype, Shape dims) {
   auto value = std::make_unique<Value>();
   value->id = static_cast<ValueId>(values_.size());

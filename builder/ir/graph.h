@@ -128,6 +128,10 @@ class Graph {
   Graph();
   // A body in a graph whose expressions it shares.
   explicit Graph(std::shared_ptr<ExprPool> exprs) : exprs_(std::move(exprs)), number_(exprs_->number_graph()) {}
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+  // Shares expressions and the elements of constants, and is the same graph to the expressions: use one at a time.
+  Graph copy() const;
 
   std::string name;
   std::vector<ValueId> inputs;            // bindings, in the model's order
@@ -171,6 +175,7 @@ class Graph {
   void replace_uses(ValueId from, ValueId to);
 
  private:
+  Graph(const Graph& other);
   std::string take_name(const std::string& wanted);
 
   std::shared_ptr<ExprPool> exprs_;

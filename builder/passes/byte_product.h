@@ -19,8 +19,8 @@ struct LevelWeights {
 // that are better than those of fp32.
 bool has_byte_kernels(const ir::Graph& graph, const ir::Node& node);
 
-// What such a node, whose program if any has fp32 operands, multiplies in place of fp32: `x`, of uint8 or int8, less `zero` (a constant number of that type, or
-// kNone), times `scale`. References to nodes end.
+// What such a node, whose program if any has fp32 operands, multiplies in place of fp32: `x`, of uint8 or int8, less
+// `zero` (a constant number of that type, or kNone), times `scale`. References to nodes end.
 struct LevelInput {
   ir::ValueId x = ir::kNone, zero = ir::kNone;
   double scale = 1;

@@ -192,6 +192,7 @@ class Joiner {
       case PwOp::kDiv:
       case PwOp::kMin:
       case PwOp::kMax: return binary(instr.op, read[0], read[1]);
+      case PwOp::kRoundEven: return made_.program.unary(PwOp::kRoundEven, with_factor_inside(read[0]));
       default: break;
     }
     SsaInstr moved = instr;
@@ -266,6 +267,18 @@ class Joiner {
   static bool is_factor(const Numbers& numbers) {
     return std::all_of(numbers.elements.begin(), numbers.elements.end(),
                        [](double x) { return x > 1e-30 && x < 1e30; });
+  }
+
+  // What is rounded to levels, by whichever side its scale was divided: a product of numbers.
+  PwValue with_factor_inside(PwValue value) {
+    const SsaInstr instr = made_.program.at(value);
+    if (instr.op != PwOp::kMul) return value;
+    for (const int side : {0, 1}) {
+      const std::optional<Numbers> factor = numbers_of(instr.read[side]);
+      if (!factor || !is_factor(*factor)) continue;
+      return scaled(instr.read[1 - side], *factor, *compute(PwOp::kDiv, {{}, {1.0}}, *factor));
+    }
+    return value;
   }
 
   // value * factor, which is value / inverse, with the factor as far inside as it goes.

@@ -1,6 +1,7 @@
 // Pointwise into the contraction before it: it runs on each tile of the result while that is in registers or L1.
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "builder/passes/byte_programs.h"
@@ -23,12 +24,14 @@ bool is_float_program(const ir::Graph& graph, const ir::Node& node) {
 }
 
 // The contraction to join `pointwise` to: one whose result only it reads, over the same elements. Of two (a shortcut
-// with a convolution of its own) the later one in the order, so that the other's result is there when it runs.
+// with a convolution of its own) one whose sums it reads in int32, which are no residual of the other; else the later
+// one in the order, so that the other's result is there when it runs.
 template <typename Joins>
 ir::Node* contraction_before(ir::Graph& graph, const ir::Node& pointwise, const Joins& joins) {
-  ir::Node* latest = nullptr;
-  const auto position = [&](const ir::Node& node) {
-    return std::find(graph.order().begin(), graph.order().end(), node.id) - graph.order().begin();
+  ir::Node* best = nullptr;
+  const auto rank = [&](const ir::Node& node) {
+    const bool has_sums = graph.value(node.outputs[0]).dtype == DType::kI32;
+    return std::pair(has_sums, std::find(graph.order().begin(), graph.order().end(), node.id) - graph.order().begin());
   };
   for (ValueId id : pointwise.inputs) {
     ir::Node* node = producer_of(graph, id);
@@ -36,9 +39,9 @@ ir::Node* contraction_before(ir::Graph& graph, const ir::Node& pointwise, const 
         !same_shape(graph.value(id).dims, graph.value(pointwise.outputs[0]).dims) || !joins(*node, graph.value(id))) {
       continue;
     }
-    if (latest == nullptr || position(*latest) < position(*node)) latest = node;
+    if (best == nullptr || rank(*best) < rank(*node)) best = node;
   }
-  return latest;
+  return best;
 }
 
 // Makes both nodes one that runs the program.

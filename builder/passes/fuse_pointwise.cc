@@ -13,15 +13,17 @@ using ir::PwValue;
 using ir::SsaProgram;
 using ir::ValueId;
 
-// What follows a product of bytes and makes bytes again is for fuse_epilogues: of two products that are added, each is
-// then stored as bytes, where else one of them would be as int32.
-bool makes_bytes_of_sums(const ir::Graph& graph, const ir::Node& node) {
-  const DType type = graph.value(node.outputs[0]).dtype;
-  return (type == DType::kI8 || type == DType::kU8) &&
-         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-           const ir::Node* producer = producer_of(graph, id);
-           return producer != nullptr && is_byte_contraction(graph, *producer);
-         });
+bool reads_sums(const ir::Graph& graph, const ir::Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    const ir::Node* producer = producer_of(graph, id);
+    return producer != nullptr && is_byte_contraction(graph, *producer);
+  });
+}
+
+// Where two products of bytes are added, one is an epilogue's residual: in bytes or floats, as its own epilogue makes
+// them, not in int32. What makes bytes of sums is for fuse_epilogues in any case.
+bool is_for_epilogue(const ir::Graph& graph, const ir::Node& producer, const ir::Node& user) {
+  return reads_sums(graph, producer) && (is_byte(graph.value(producer.outputs[0]).dtype) || reads_sums(graph, user));
 }
 
 // Floats made of bytes: to make them again for each reader takes less than to read a float in place of a byte.
@@ -47,7 +49,7 @@ bool can_inline(ir::Graph& graph, const ir::Node& producer, const ir::Node& user
     return same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
   }
   const ir::Node* reader = only_user(graph, producer.outputs[0]);
-  if (makes_bytes_of_sums(graph, producer) || is_read_as_bytes(graph, user)) return false;
+  if (is_for_epilogue(graph, producer, user) || is_read_as_bytes(graph, user)) return false;
   return reader == &user && same_shape(graph.value(producer.outputs[0]).dims, graph.value(user.outputs[0]).dims);
 }
 

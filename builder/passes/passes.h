@@ -56,20 +56,23 @@ struct WeightRounding {
 };
 bool round_weights(ir::Graph& graph, const WeightRounding& rounding);
 bool quantise_layers(ir::Graph& graph, const ir::PrecisionPolicy& policy);  // layers that it has levels for are int8
-bool expose_activations(ir::Graph& graph);                              // those that it would have to know, as outputs
+bool expose_activations(ir::Graph& graph);  // those that it would have to know, as outputs
 
 struct PassOptions {
   // Sees every pass that changed something; may be empty.
   std::function<void(const std::string& pass, const ir::Graph&)> observe;
-  std::optional<WeightRounding> rounding;       // leave to round weights
+  std::optional<WeightRounding> rounding;           // leave to round weights
   const ir::PrecisionPolicy* precisions = nullptr;  // leave for int8
-  bool expose_activations = false;              // to calibrate
+  bool expose_activations = false;                  // to calibrate
 };
 
 // Runs all of them in order (pipeline.cc is that list) on the graph and, inside out, on its bodies, the verifier after
 // each. Throws std::logic_error naming the guilty pass if the verifier finds a broken rule. Returns the layers that
 // could be int8, where any leave was given for that.
 std::vector<ir::QuantisableLayer> run_passes(ir::Graph& graph, const PassOptions& options = {});
+// The same in two parts, of which only the second depends on leave for anything.
+void run_first_passes(ir::Graph& graph, const PassOptions& options = {});
+std::vector<ir::QuantisableLayer> run_last_passes(ir::Graph& graph, const PassOptions& options);
 
 }  // namespace planwright::builder
 

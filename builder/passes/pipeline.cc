@@ -74,10 +74,13 @@ class Runner {
   Runner(ir::Graph& root, ir::Graph& graph, const PassOptions& options)
       : root_(root), graph_(graph), options_(options) {}
 
-  void run_all() {
+  void run_first() {
     run_until_stable(kSimplify);
     run_bodies();
     run(kMatch);
+  }
+
+  void run_last() {
     // Once folding has made weights what they are.
     if (options_.rounding) check("round_weights", round_weights(graph_, *options_.rounding));
     if (&graph_ == &root_) choose_precisions();
@@ -100,7 +103,11 @@ class Runner {
   void run_bodies() {
     run(kBeforeBodies);
     for (const ir::NodeId id : graph_.order()) {
-      for (const auto& body : graph_.node(id).bodies) Runner(root_, *body, options_).run_all();
+      for (const auto& body : graph_.node(id).bodies) {
+        Runner runner(root_, *body, options_);
+        runner.run_first();
+        runner.run_last();
+      }
     }
     run(kAfterBodies);
   }
@@ -137,13 +144,22 @@ class Runner {
 
 }  // namespace
 
-std::vector<ir::QuantisableLayer> run_passes(ir::Graph& graph, const PassOptions& options) {
+void run_first_passes(ir::Graph& graph, const PassOptions& options) {
   if (const std::string broken = ir::verify(graph); !broken.empty()) {
     throw std::logic_error("the imported graph is broken: " + broken);
   }
+  Runner(graph, graph, options).run_first();
+}
+
+std::vector<ir::QuantisableLayer> run_last_passes(ir::Graph& graph, const PassOptions& options) {
   Runner runner(graph, graph, options);
-  runner.run_all();
+  runner.run_last();
   return runner.layers();
+}
+
+std::vector<ir::QuantisableLayer> run_passes(ir::Graph& graph, const PassOptions& options) {
+  run_first_passes(graph, options);
+  return run_last_passes(graph, options);
 }
 
 }  // namespace planwright::builder

@@ -25,7 +25,9 @@ bool is_quantisable(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-std::string activation_output(const ir::QuantisableLayer& layer) { return fmt::format("activation {:016x}", layer.key); }
+std::string activation_output(const ir::QuantisableLayer& layer) {
+  return fmt::format("activation {:016x}", layer.key);
+}
 
 std::vector<QuantisableNode> quantisable_nodes(const ir::Graph& graph) {
   const ir::Users users(graph);

@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "builder/ir/precision_policy.h"
 #include "builder/passes/byte_product.h"
 #include "builder/passes/passes.h"
 #include "builder/passes/quantisable_layers.h"
 #include "builder/passes/rewrite.h"
-#include "builder/ir/precision_policy.h"
 
 namespace planwright::builder {
 namespace {
@@ -21,29 +21,49 @@ using ir::Levels;
 using ir::NodeId;
 using ir::ValueId;
 
+// Of |x| far below 2^22, ties to even; a call of the C library's takes ten times as long, of each weight of each build.
+float rounded(float x) {
+  constexpr float kWhole = 0x1.8p23f;
+  return (x + kWhole) - kWhole;
+}
+
 // A filter's or column's largest weight, of either sign, is 127 levels. Of one that is all zeros, or whose largest is
-// too small to be divided by, all levels are 0 (FAULTS B19).
+// too small to be divided by, all levels are 0 (FAULTS B19). The weights are finite.
 LevelWeights quantise_weights(const ir::Value& weights, bool is_conv) {
   const std::vector<int64_t> dims = constant_dims(weights);
   const auto count = weights.constant->size() / sizeof(float);
   const auto columns = static_cast<size_t>(is_conv ? dims[0] : dims.back());
   const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
-  const auto column_of = [&](size_t i) { return is_conv ? i / (count / columns) : i % columns; };
+  // A filter's weights lie together, those of columns in turns: rows of weights of one filter, or of one of each
+  // column.
+  const size_t rows = is_conv ? columns : count / columns, length = count / rows;
   std::vector<float> largest(columns);
-  for (size_t i = 0; i < count; ++i) {
-    if (std::isfinite(elements[i])) largest[column_of(i)] = std::max(largest[column_of(i)], std::abs(elements[i]));
+  for (size_t row = 0; row < rows; ++row) {
+    const float* from = elements + row * length;
+    float* most = is_conv ? &largest[row] : largest.data();
+    for (size_t i = 0; i < length; ++i) {
+      float& of_column = most[is_conv ? 0 : i];
+      of_column = std::max(of_column, std::abs(from[i]));
+    }
   }
   LevelWeights made{{DType::kI8, dims, ir::Bytes(count)}, {}};
   std::vector<float> inverse;
   for (const float most : largest) {
     const float scale = most / 127;
-    const bool is_normal = std::isnormal(scale) && std::isfinite(1 / scale);
+    const bool is_normal = std::isnormal(scale) && std::isfinite(127 / most);
     made.scales.push_back(is_normal ? static_cast<double>(scale) : 1);
     inverse.push_back(is_normal ? 127 / most : 0);
   }
-  for (size_t i = 0; i < count; ++i) {
-    const float level = std::nearbyint(elements[i] * inverse[column_of(i)]);
-    made.levels.data[i] = static_cast<std::byte>(static_cast<int8_t>(std::clamp(level, -127.0f, 127.0f)));
+  auto* levels = reinterpret_cast<int8_t*>(made.levels.data.data());
+  for (size_t row = 0; row < rows; ++row) {
+    const float* from = elements + row * length;
+    int8_t* to = levels + row * length;
+    if (is_conv) {
+      const float factor = inverse[row];
+      for (size_t i = 0; i < length; ++i) to[i] = static_cast<int8_t>(rounded(from[i] * factor));
+    } else {
+      for (size_t i = 0; i < length; ++i) to[i] = static_cast<int8_t>(rounded(from[i] * inverse[i]));
+    }
   }
   return made;
 }

@@ -37,10 +37,12 @@ TEST(Pipeline, AConvolutionWithAllThatFollowsIsOneNode) {
   const std::vector<ir::Tensor> input{random_tensor({2, 4, 6, 6}, 1)};
   const std::vector<ir::Tensor> before = ir::interpret(b.graph, input);
   std::vector<std::string> passes;
-  run_passes(b.graph, [&](const std::string& pass, const ir::Graph& graph) {
+  PassOptions options;
+  options.observe = [&](const std::string& pass, const ir::Graph& graph) {
     EXPECT_EQ(verify(graph), "") << pass;
     passes.push_back(pass);
-  });
+  };
+  run_passes(b.graph, options);
   expect_same(before, ir::interpret(b.graph, input));
   EXPECT_THAT(passes, Contains("fold_batch_norm"));
   EXPECT_THAT(passes, Contains("fuse_epilogues"));

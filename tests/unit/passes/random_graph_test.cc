@@ -219,10 +219,12 @@ TEST_P(RandomGraphs, EveryPassKeepsWhatTheGraphComputes) {
     const std::vector<ir::Tensor> inputs{random_tensor({2, 4, 6, 5}, seed),
                                          {DType::kI64, {2, 4, 6, 1}, bytes_of(index)}};
     const std::vector<ir::Tensor> expected = ir::interpret(graph, inputs);
-    run_passes(graph, [&](const std::string& pass, const ir::Graph& now) {
+    PassOptions options;
+    options.observe = [&](const std::string& pass, const ir::Graph& now) {
       SCOPED_TRACE(pass);
       expect_same(expected, ir::interpret(now, inputs));
-    });
+    };
+    run_passes(graph, options);
     if (HasFailure()) return;
   }
 }
