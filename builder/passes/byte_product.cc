@@ -8,13 +8,15 @@ namespace planwright::builder {
 using ir::kNone;
 using ir::ValueId;
 
-bool has_byte_kernels(const ir::Graph& graph, const ir::Node& node) {
-  // Not where each group is a few channels, and of volumes there are none.
+bool has_byte_kernels(const ir::Graph& graph, const ir::Node& node, DType levels) {
+  // Not where each group is a few channels, unless it is one (of int8 there is no such kernel); of volumes there are
+  // none.
   constexpr int64_t kFewest = 8;
   if (node.kind != OpKind::kConv) return node.kind == OpKind::kMatMul && graph.value(node.inputs[1]).rank() == 2;
   if (node.as<ConvParams>().spatial > 2) return false;
   if (node.as<ConvParams>().group == 1) return true;
   const ir::Shape& dims = graph.value(node.inputs[1]).dims;
+  if (dims[1] == ir::Dim(1) && dims[0] == ir::Dim(node.as<ConvParams>().group)) return levels == DType::kU8;
   return dims[1].constant() >= kFewest && dims[0].constant() / node.as<ConvParams>().group >= kFewest;
 }
 

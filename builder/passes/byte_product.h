@@ -15,9 +15,9 @@ struct LevelWeights {
   std::vector<double> scales;
 };
 
-// Whether a Conv or MatMul in fp32 (`core_inputs` 2) by weights of its dims would have kernels of bytes
-// that are better than those of fp32.
-bool has_byte_kernels(const ir::Graph& graph, const ir::Node& node);
+// Whether a Conv or MatMul in fp32 (`core_inputs` 2) by weights of its dims would have kernels of bytes that are better
+// than those of fp32, with an input of `levels`, uint8 or int8.
+bool has_byte_kernels(const ir::Graph& graph, const ir::Node& node, DType levels);
 
 // What such a node, whose program if any has fp32 operands, multiplies in place of fp32: `x`, of uint8 or int8, less
 // `zero` (a constant number of that type, or kNone), times `scale`. References to nodes end.

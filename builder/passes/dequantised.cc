@@ -40,6 +40,10 @@ const ir::Node* moving_node(const ir::Graph& graph, ValueId id) {
 
 bool keeps_levels(const ir::Node& node) {
   if (node.kind == OpKind::kReshape || node.kind == OpKind::kTranspose) return true;
+  if (node.kind == OpKind::kResize) {
+    const auto& resize = node.as<ResizeParams>();
+    return resize.mode == ResizeMode::kNearest && resize.coordinates != ResizeCoordinates::kTfCropAndResize;
+  }
   return node.kind == OpKind::kPool && node.as<PoolParams>().kind == PoolKind::kMax &&
          (node.outputs.size() == 1 || node.outputs[1] == kNone);
 }

@@ -305,8 +305,10 @@ int run_chain(const StripProgram& program, int first, Register* values, int n, f
       continue;
     }
     if (i > first && (instr.a != begin.dst || instr.dst != begin.dst)) break;
-    const bool is_new = (is_constant >> instr.b & 1) != 0;
-    const bool has_number = reads_of(instr.op) == 2 && instr.b != begin.dst && (is_new || values[instr.b].step == 0);
+    // What an instruction of one operand holds in b is no register's number.
+    const bool reads_two = reads_of(instr.op) == 2;
+    const bool is_new = reads_two && (is_constant >> instr.b & 1) != 0;
+    const bool has_number = reads_two && instr.b != begin.dst && (is_new || values[instr.b].step == 0);
     if (!has_number && instr.op != PwOp::kRoundEven) break;
     const float number = !has_number ? 0.0f : is_new ? constants[instr.b] : *values[instr.b].data;
     if (!chain.add(instr.op, number)) break;
