@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what Planwright builds on, once: Debian packages, a Python environment in build/deps/python with the pinned
-# wheels, and the ONNX C++ library from that wheel's sources in build/deps/onnx. Each part is skipped when it is
-# there already, so a second run takes a moment and needs no network.
+# Installs what Planwright builds on, once: Debian packages, a Python environment in build/deps/python with wheels of
+# the versions in python_versions.txt, and the ONNX C++ library from onnx's sources in build/deps/onnx. Each part is
+# skipped when it is there already, so a second run takes a moment and needs no network.
 #
 #   cmake/setup.sh build     what building and running needs
 #   cmake/setup.sh test      and what the tests need besides
@@ -16,10 +16,10 @@ say() { printf '== %s\n' "$*"; }
 packages=(g++ cmake ninja-build pkg-config python3 python3-venv flatbuffers-compiler libflatbuffers-dev protobuf-compiler
   libprotobuf-dev libfmt-dev libcli11-dev libhwy-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
   fonts-dejavu-core fonts-liberation fonts-wqy-zenhei)
-wheels=(onnx==1.23.2 numpy pillow)
+wheels=(onnx numpy pillow)
 if [ "$level" = test ]; then
   packages+=(clang libclang-rt-14-dev)
-  wheels+=(onnxruntime scikit-learn==1.9.1 skl2onnx==1.20.0 lightgbm==4.7.0 onnxmltools==1.16.0)
+  wheels+=(onnxruntime scikit-learn skl2onnx lightgbm onnxmltools)
 fi
 
 missing=()
@@ -33,12 +33,13 @@ if [ ${#missing[@]} -gt 0 ]; then
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-stamp="$deps/wheels.$level"
-if [ ! -x "$deps/python/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "${wheels[*]}" ]; then
+versions=cmake/python_versions.txt
+stamp="$deps/wheels.$level" wanted="${wheels[*]} $(cksum <"$versions")"
+if [ ! -x "$deps/python/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
   say "installing Python packages: ${wheels[*]}"
   [ -x "$deps/python/bin/python" ] || python3 -m venv "$deps/python"
-  "$deps/python/bin/python" -m pip install --quiet --disable-pip-version-check "${wheels[@]}"
-  printf '%s' "${wheels[*]}" > "$stamp"
+  "$deps/python/bin/python" -m pip install --quiet --disable-pip-version-check -c "$versions" "${wheels[@]}"
+  printf '%s' "$wanted" > "$stamp"
 fi
 
 if [ ! -f "$deps/onnx/libonnx.a" ]; then

@@ -269,13 +269,28 @@ class Joiner {
                        [](double x) { return x > 1e-30 && x < 1e30; });
   }
 
-  // What is rounded to levels, by whichever side its scale was divided: a product of numbers.
+  // Whether multiplying by a number takes no operation in any part of `value`.
+  bool takes_factor(PwValue value, int depth = kMostDepth) const {
+    if (numbers_of(value)) return true;
+    const SsaInstr instr = made_.program.at(value);
+    switch (depth == 0 ? PwOp::kLoad : instr.op) {
+      case PwOp::kMul: return numbers_of(instr.read[0]) || numbers_of(instr.read[1]);
+      case PwOp::kAdd:
+      case PwOp::kSub:
+      case PwOp::kMin:
+      case PwOp::kMax: return takes_factor(instr.read[0], depth - 1) && takes_factor(instr.read[1], depth - 1);
+      default: return false;
+    }
+  }
+
+  // What is rounded to levels, by whichever side its scale was divided: a product of numbers. Where it cannot vanish
+  // in them it stays outside, behind sums of integers, which are exact.
   PwValue with_factor_inside(PwValue value) {
     const SsaInstr instr = made_.program.at(value);
     if (instr.op != PwOp::kMul) return value;
     for (const int side : {0, 1}) {
       const std::optional<Numbers> factor = numbers_of(instr.read[side]);
-      if (!factor || !is_factor(*factor)) continue;
+      if (!factor || !is_factor(*factor) || !takes_factor(instr.read[1 - side])) continue;
       return scaled(instr.read[1 - side], *factor, *compute(PwOp::kDiv, {{}, {1.0}}, *factor));
     }
     return value;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the node tests of the pinned onnx package, which it makes in memory, to folders for the conformance program.
+"""Writes the node tests of the onnx package, which it makes in memory, to folders for the conformance program.
 
     write_node_tests.py FOLDER
 
 FOLDER/<name>/{model.onnx, meta.json, test_data_set_N/input_K.pb, output_K.pb}. Takes seconds; does nothing when the
-folder was written by the same onnx version and list of exceptions: exceptions.json beside this script names the cases
-whose stored values are not the only right ones, each with its reason and what is compared instead.
+folder was written by the same versions of the packages that compute them and list of exceptions: exceptions.json beside
+this script names the cases whose stored values are not the only right ones, each with its reason and what is compared
+instead.
 """
 import fnmatch
 import json
@@ -14,6 +15,7 @@ import shutil
 import sys
 import warnings
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import numpy_helper
@@ -31,6 +33,7 @@ def to_bytes(value, type_proto):
     return numpy_helper.from_array(np.asarray(value), "").SerializeToString()
 
 
+VERSIONS = " ".join(f"{package.__name__} {package.__version__}" for package in (onnx, np, ml_dtypes))
 EXCEPTIONS = pathlib.Path(__file__).with_name("exceptions.json")
 
 
@@ -53,7 +56,7 @@ def write_case(folder, case, exceptions):
 
 def main(folder):
     folder = pathlib.Path(folder)
-    stamp, written_for = folder / "written_for", f"{onnx.__version__}\n{EXCEPTIONS.read_text()}"
+    stamp, written_for = folder / "written_for", f"{VERSIONS}\n{EXCEPTIONS.read_text()}"
     if stamp.exists() and stamp.read_text() == written_for:
         return
     if stamp.exists():

@@ -77,12 +77,14 @@ TEST(BuildOptions, LeaveToMultiplyInBf16) {
   EXPECT_TRUE(parse({"--bf16"}).search.bf16);
 }
 
-TEST(BuildOptions, ADropIsAShareAndBelongsToBf16) {
+TEST(BuildOptions, ADropIsAShareAndBelongsToBf16AndInt8) {
+  EXPECT_EQ(parse({"--int8=perfOnly"}).int8->max_drop, 3e-3);
+  EXPECT_EQ(parse({"--int8=perfOnly", "--maxDrop=0.5%"}).int8->max_drop, 0.005);
   EXPECT_EQ(parse({"--bf16"}).max_drop, 1e-3);
   EXPECT_EQ(parse({"--bf16", "--maxDrop=0.5%"}).max_drop, 0.005);
   EXPECT_EQ(parse({"--bf16", "--maxDrop=0.25"}).max_drop, 0.25);
   EXPECT_EQ(parse({"--bf16", "--maxDrop=100%"}).max_drop, 1);
-  EXPECT_THAT(refusal({"--maxDrop=1%"}), HasSubstr("--maxDrop belongs to --bf16"));
+  EXPECT_THAT(refusal({"--maxDrop=1%"}), HasSubstr("--maxDrop belongs to --int8 and --bf16"));
   for (const char* text : {"-1%", "101%", "2", "nan", "much", "1%%", "%"}) {
     EXPECT_THAT(refusal({"--bf16", std::string("--maxDrop=") + text}),
                 HasSubstr(std::string("--maxDrop: '") + text + "' is no share"));
@@ -126,7 +128,6 @@ TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
                            "--versionCompatible",
                            "--sparsity=enable",
                            "--buildOnly",
-                           "--evalData=x",
                            "--layerPrecisions=x:fp16",
                            "--layerOutputTypes=x:fp16",
                            "--precisionConstraints=obey",
