@@ -201,18 +201,39 @@ class Chain {
           nodes[instr.dst] = nodes[instr.a];
           continue;
         case PwOp::kStore:
+          if (!settle_sigmoid(&nodes[instr.a], epilogue)) return false;
           return i + 1 == args_.program_size && nodes[instr.a].step == last_ && last_ != 0 && fits(epilogue);
         default: break;
       }
       const int reads = reads_of(instr.op);
       if (reads > 2) return false;
       Node main = nodes[instr.a], other = reads == 2 ? nodes[instr.b] : Node{};
+      if (main.step == last_ && other.step == last_ && (main.is_gate() || other.is_gate())) {
+        if (instr.op != PwOp::kMul ||
+            !(main.is_gate() ? take_gate(main, other, epilogue) : take_gate(other, main, epilogue))) {
+          return false;
+        }
+        nodes[instr.dst] = {.step = ++last_};
+        continue;
+      }
       // The chain, or else a residual, comes first.
+      uint8_t source = instr.a;
       if (reads == 2 && (other.step != 0 || (main.step == 0 && other.is_residual))) {
         if (instr.op == PwOp::kSub || instr.op == PwOp::kDiv) return false;
         const Node swapped = main;
         main = other;
         other = swapped;
+        source = instr.b;
+      }
+      // What is made of a place that is read again can only come to multiply it.
+      if (main.is_gate() || (main.step > 0 && (is_gate_function(instr.op) || is_read_again(source, i)))) {
+        Node gate = main;
+        if (!main.is_gate()) gate.gate = Gate::kLine;
+        if (shape_gate(instr.op, other, &gate)) {
+          nodes[instr.dst] = gate;
+          continue;
+        }
+        if (!settle_sigmoid(&main, epilogue)) return false;
       }
       if (other.step != 0) return false;
       if (main.step == 0) {
@@ -235,12 +256,23 @@ class Chain {
  private:
   static constexpr int kInside = -1;  // a step that nothing else may read
 
-  // A place in the chain, or if that is 0 a number or (residual + shift) * scale.
+  // What a place in the chain is multiplied by, a function of it: clamp(alpha * x + beta, low, high), or of alpha * x.
+  enum class Gate : uint8_t { kNone, kLine, kSigmoid, kErf, kErfPlusOne };
+
+  // A place in the chain, or a gate made of it, or if `step` is 0 a number or (residual + shift) * scale.
   struct Node {
     int step = 0;
     ColumnNumber number = {};
     bool is_residual = false, is_scaled = false;
     float shift = -0.0f, scale = 1.0f;
+    Gate gate = Gate::kNone;
+    TileActivation line = {.beta = -0.0f};
+    bool is_divided = false;  // alpha is rounded, which erf and the like do not mind
+    float factor = 1.0f;      // of erf plus 1
+
+    bool is_gate() const { return gate != Gate::kNone; }
+    bool is_clamped() const { return line.low != -INFINITY || line.high != INFINITY; }
+    bool is_scaled_only() const { return gate == Gate::kLine && line.beta == 0.0f && !is_clamped(); }
   };
   // How far the operations so far have come: those before kLow only in the first activation.
   enum class Stage : uint8_t {
@@ -248,6 +280,9 @@ class Chain {
     kBefore,
     kScale,
     kAfter,
+    kFunction,
+    kFactor,
+    kOffset,
     kLow,
     kHigh,
     kRounded,
@@ -262,6 +297,106 @@ class Chain {
     if (stage_ >= to) return false;
     stage_ = to;
     return true;
+  }
+
+  static bool is_gate_function(PwOp op) { return op == PwOp::kSigmoid || op == PwOp::kErf; }
+
+  // Whether a register is read behind instruction `i`, as it is there.
+  bool is_read_again(uint8_t source, int i) const {
+    for (int j = i + 1; j < args_.program_size && args_.program[j - 1].dst != source; ++j) {
+      const PwInstr& instr = args_.program[j];
+      const uint8_t sources[] = {instr.a, instr.b, instr.c};
+      for (int r = 0; r < reads_of(instr.op); ++r) {
+        if (sources[r] == source) return true;
+      }
+    }
+    return false;
+  }
+
+  // Does `op` to a gate, with a number if it takes one.
+  static bool shape_gate(PwOp op, const Node& number, Node* gate) {
+    const float x = number.number.constant;
+    TileActivation& line = gate->line;
+    const bool is_line = gate->gate == Gate::kLine;
+    if (is_gate_function(op)) {
+      if (!gate->is_scaled_only()) return false;
+      gate->gate = op == PwOp::kSigmoid ? Gate::kSigmoid : Gate::kErf;
+      return true;
+    }
+    if (reads_of(op) != 2 || number.is_residual || number.number.operand >= 0 || x != x) return false;
+    switch (op) {
+      case PwOp::kMul:
+      case PwOp::kDiv:
+        if (gate->gate == Gate::kErfPlusOne && op == PwOp::kMul) {
+          gate->factor *= x;
+          return true;
+        }
+        if (!gate->is_scaled_only() || line.alpha != 1.0f) return false;
+        line.alpha = op == PwOp::kMul ? x : 1.0f / x;
+        gate->is_divided = op == PwOp::kDiv;
+        return true;
+      case PwOp::kAdd:
+      case PwOp::kSub:
+        if (gate->gate == Gate::kErf && op == PwOp::kAdd && x == 1.0f) {
+          gate->gate = Gate::kErfPlusOne;
+          return true;
+        }
+        if (!gate->is_scaled_only()) return false;
+        line.beta = op == PwOp::kAdd ? x : -x;
+        return true;
+      case PwOp::kMax:
+        if (!is_line || line.low != -INFINITY || x > line.high) return false;
+        line.low = x;
+        return true;
+      case PwOp::kMin:
+        if (!is_line || line.high != INFINITY || x < line.low) return false;
+        line.high = x;
+        return true;
+      default: return false;
+    }
+  }
+
+  bool can_take_function(const ByteEpilogue& to) const {
+    return stage_ <= Stage::kAfter && !to.end.twice && to.end.function.function == TileFunction::kIdentity;
+  }
+
+  // `x` times what is made of it; x is the chain's end, or that scaled.
+  bool take_gate(Node gate, Node x, ByteEpilogue* to) {
+    if (x.gate == Gate::kErfPlusOne) {
+      const Node swapped = gate;
+      gate = x;
+      x = swapped;
+    }
+    if (!can_take_function(*to) || (x.is_gate() && !x.is_scaled_only())) return false;
+    const float factor = x.is_gate() ? x.line.alpha : 1.0f;
+    TileActivation& function = to->end.function;
+    function = gate.line;
+    switch (gate.gate) {
+      case Gate::kLine:
+        function.function = TileFunction::kHardSwish;
+        if (factor != 1.0f || gate.is_divided) return false;
+        break;
+      case Gate::kSigmoid:
+        function.function = TileFunction::kSilu;
+        if (factor != 1.0f) return false;
+        break;
+      case Gate::kErfPlusOne:
+        function.function = TileFunction::kGelu;
+        function.beta = factor * gate.factor;
+        break;
+      default: return false;
+    }
+    return advance(Stage::kFunction);
+  }
+
+  // A sigmoid that multiplies nothing is the chain's next place.
+  bool settle_sigmoid(Node* node, ByteEpilogue* to) {
+    if (!node->is_gate()) return true;
+    if (node->gate != Gate::kSigmoid || !can_take_function(*to) || node->step != last_) return false;
+    to->end.function = node->line;
+    to->end.function.function = TileFunction::kSigmoid;
+    *node = {.step = ++last_};
+    return advance(Stage::kFunction);
   }
 
   bool shape_residual(PwOp op, ColumnNumber number, Node* residual) const {
@@ -326,6 +461,10 @@ class Chain {
       case PwOp::kSub:
       case PwOp::kAdd:
         if (op == PwOp::kSub && !is_constant) return false;
+        if (stage_ >= Stage::kFunction && stage_ < Stage::kLow) {
+          to->end.offset = constant;
+          return is_constant && advance(Stage::kOffset);
+        }
         if (stage_ == Stage::kRounded) {
           f.zero = constant;
           return is_constant && is_integer_bound(constant) && advance(Stage::kZero);
@@ -346,6 +485,10 @@ class Chain {
         if (stage_ >= Stage::kRounded) {
           f.rescale = constant;
           return is_constant && advance(Stage::kRescale);
+        }
+        if (stage_ >= Stage::kFunction) {
+          to->end.factor = constant;
+          return is_constant && advance(Stage::kFactor);
         }
         to->scale = number;
         return advance(Stage::kScale);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "schemas/types/dtype.h"
+#include "tactics/kernels/fast/tile_activation.h"
 
 namespace planwright {
 
@@ -52,11 +53,14 @@ struct ByteActivation {
   float shift = -0.0f, rescale = 1.0f;  // -0 is what can be added to any number
 };
 
-// A tile's epilogue where it is: first((sum + before) * scale + after), to that if there is a residual
-// (residual + residual_shift) * residual_scale (or `added`), and if `twice` the second activation of all.
-// Where there is a table, what the first activation rounds to are its indices, and its shift and rescale are of what it
-// makes of them.
+// A tile's epilogue where it is: x = (sum + before) * scale + after, function(x) * factor + offset of that, where
+// there is a function (kIdentity: none; kHardSwish multiplies and adds apart, and its gamma is 0). Then first(x), to
+// that if there is a residual (residual + residual_shift) * residual_scale (or `added`), and if `twice` the second
+// activation of all. Where there is a table, what the first activation rounds to are its indices, and its shift and
+// rescale are of what it makes of them.
 struct ByteEnd {
+  TileActivation function;
+  float factor = 1.0f, offset = -0.0f;
   ByteActivation first, second;
   bool twice = false;
   DType table_types[2] = {DType::kU8, DType::kU8};  // of the elements of each activation's table
@@ -64,7 +68,7 @@ struct ByteEnd {
 };
 inline constexpr int kByteTable = 256;
 struct ByteFinish {
-  int32_t* sums;  // rows `pitch` apart; with a table undefined after
+  int32_t* sums;  // rows `pitch` apart; with a table or function undefined after
   int64_t pitch;
   int rows, columns;
   int64_t column;                       // where the tile begins in rows of the output and the residual
@@ -74,6 +78,7 @@ struct ByteFinish {
   const float* added;                   // in place of the residual a number for each column, as above; or null
   const uint8_t* tables[2];             // [kByteTable] of each activation, or null
   ByteEnd end;
+  bool are_floats;  // in place of the sums
   // Of the output: fp32, or of bytes, in whose range `least` and `most` of the last activation are then, which rounds.
   DType type;
   float* const* out;  // [rows], carried as if of floats

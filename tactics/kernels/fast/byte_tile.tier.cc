@@ -1,6 +1,7 @@
 #include "tactics/kernels/fast/byte_tile.h"
 
 #include "tactics/kernels/fast/byte_strip.h"
+#include "tactics/kernels/fast/gemm_tile.h"
 
 namespace planwright::PW_TIER_NAMESPACE {
 namespace {
@@ -235,7 +236,8 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
     const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
     const FloatVec after = hn::LoadU(kF, tile.after + j);
     for (int r = 0; r < tile.rows; ++r) {
-      FloatVec x = hn::ConvertTo(kF, hn::LoadU(kI32, tile.sums + r * tile.pitch + j));
+      const IntVec sum = hn::LoadU(kI32, tile.sums + r * tile.pitch + j);
+      FloatVec x = tile.are_floats ? hn::BitCast(kF, sum) : hn::ConvertTo(kF, sum);
       x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
       x = kRounds ? first.level(x) : first.clamped(x);
       if constexpr (kRounds && (kSecond != 0 || To::kScales)) x = first.rescaled(x);
@@ -346,6 +348,26 @@ void translate(const uint8_t* table, const uint8_t* from, int64_t count, uint8_t
 }
 #endif
 
+// Numbers that are the same for all columns.
+class SameNumbers {
+ public:
+  SameNumbers(float before, float scale, float after) {
+    for (int j = 0; j < kTileColumns; ++j) {
+      before_[j] = before;
+      scale_[j] = scale;
+      after_[j] = after;
+    }
+  }
+  void give_to(ByteFinish* tile) const {
+    tile->before = before_;
+    tile->scale = scale_;
+    tile->after = after_;
+  }
+
+ private:
+  float before_[kTileColumns], scale_[kTileColumns], after_[kTileColumns];
+};
+
 template <typename T>
 void widen_levels(const uint8_t* levels, const ByteFinish& tile) {
   const hn::Rebind<T, FloatTag> tag;
@@ -404,21 +426,68 @@ void finish_by_table(const ByteFinish& tile) {
   } else {
     widen_levels<int8_t>(levels, tile);
   }
-  float before[kTileColumns], scale[kTileColumns], after[kTileColumns];
-  for (int j = 0; j < kTileColumns; ++j) {
-    before[j] = tile.end.first.shift;
-    scale[j] = tile.end.first.rescale;
-    after[j] = -0.0f;
-  }
+  const SameNumbers numbers(tile.end.first.shift, tile.end.first.rescale, -0.0f);
   part = tile;
-  part.before = before;
-  part.scale = scale;
-  part.after = after;
+  numbers.give_to(&part);
+  part.are_floats = false;
   part.end.first = {};
   finish_second(part);
 }
 
-void finish(const ByteFinish& tile) { return tile.tables[0] == nullptr ? finish_second(tile) : finish_by_table(tile); }
+void finish_straight(const ByteFinish& tile) {
+  return tile.tables[0] == nullptr ? finish_second(tile) : finish_by_table(tile);
+}
+
+// x * clamp(alpha * x + beta), of all the tile's numbers in place of the sums.
+void apply_gate(const ByteFinish& tile, const TileActivation& f) {
+  const FloatVec alpha = hn::Set(kF, f.alpha), beta = hn::Set(kF, f.beta);
+  const FloatVec low = hn::Set(kF, f.low), high = hn::Set(kF, f.high);
+  for (int j = 0; j < tile.columns; j += kLanes) {
+    const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
+    const FloatVec after = hn::LoadU(kF, tile.after + j);
+    for (int r = 0; r < tile.rows; ++r) {
+      int32_t* at = tile.sums + r * tile.pitch + j;
+      FloatVec x = hn::ConvertTo(kF, hn::LoadU(kI32, at));
+      x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
+      const FloatVec gate = hn::Min(high, hn::Max(low, hn::Add(hn::Mul(x, alpha), beta)));
+      hn::StoreU(hn::BitCast(kI32, hn::Mul(x, gate)), kI32, at);
+    }
+  }
+}
+
+// The other functions, as tiles of floats have them.
+void apply_function(const ByteFinish& tile) {
+  float* rows[kByteTileRows];
+  for (int r = 0; r < tile.rows; ++r) rows[r] = reinterpret_cast<float*>(tile.sums + r * tile.pitch);
+  ByteFinish part = tile;
+  part.end.first = {};
+  part.out = rows;
+  part.column = 0;
+  finish_columns<ToFloats, false, 0, float>(part);
+  gemm_tier.finish[static_cast<int>(tile.end.function.function)]({.sums = rows[0],
+                                                                  .pitch = tile.pitch,
+                                                                  .rows = tile.rows,
+                                                                  .columns = tile.columns,
+                                                                  .out = rows,
+                                                                  .column = 0,
+                                                                  .bias = nullptr,
+                                                                  .residual = nullptr,
+                                                                  .activation = tile.end.function});
+}
+
+void finish(const ByteFinish& tile) {
+  if (tile.end.function.function == TileFunction::kIdentity) return finish_straight(tile);
+  if (tile.end.function.function == TileFunction::kHardSwish) {
+    apply_gate(tile, tile.end.function);
+  } else {
+    apply_function(tile);
+  }
+  const SameNumbers numbers(-0.0f, tile.end.factor, tile.end.offset);
+  ByteFinish rest = tile;
+  numbers.give_to(&rest);
+  rest.are_floats = true;
+  finish_straight(rest);
+}
 
 void widen_sums(int32_t* sums, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {

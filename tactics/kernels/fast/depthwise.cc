@@ -283,6 +283,7 @@ class Depthwise {
            .added = bytes.added.operand < 0 ? nullptr : scratch.numbers[3] + tile.column,
            .tables = {bytes.table(0), bytes.table(1)},
            .end = bytes.end,
+           .are_floats = false,
            .type = args_.outputs[0].dtype,
            .out = tile.out});
     }

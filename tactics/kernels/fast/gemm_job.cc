@@ -466,6 +466,7 @@ class TileRunner {
              .added = numbers_[3],
              .tables = {bytes.table(0), bytes.table(1)},
              .end = bytes.end,
+             .are_floats = false,
              .type = job_.out_type,
              .out = tile.out});
       case ByteEpilogue::Kind::kInterpreted: break;

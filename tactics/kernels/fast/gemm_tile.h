@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "tactics/kernels/fast/program_strip.h"
+#include "tactics/kernels/fast/tile_activation.h"
 
 namespace planwright {
 
@@ -18,28 +19,6 @@ inline constexpr int kMaxTileVectors = 4;
 inline constexpr int kMaxLanes = 16;
 
 inline constexpr char kNothingAhead = 0;  // a byte in reach, for a prefetch that is not needed
-
-// What is computed from x = sums + bias + residual. clamp(y) is min(max(y, low), high), and NaN where y is.
-enum class TileFunction : uint8_t {
-  // What micro kernels do themselves, in registers:
-  kIdentity = 0,
-  kClamp,      // clamp(x)
-  kLine,       // clamp(alpha * x + beta)
-  kHardSwish,  // x * clamp(alpha * x + beta) + gamma
-  // What is computed of tiles put aside:
-  kSigmoid,  // 1 / (1 + exp(-(alpha * x + beta)))
-  kSilu,     // x / (1 + exp(-alpha * x))
-  kGelu,     // beta * x * (1 + erf(alpha * x))
-};
-inline constexpr int kTileFunctionCount = 7;
-
-inline bool runs_in_registers(TileFunction function) { return function <= TileFunction::kHardSwish; }
-
-struct TileActivation {
-  TileFunction function = TileFunction::kIdentity;
-  float alpha = 1.0f, beta = 0.0f, gamma = 0.0f;
-  float low = -__builtin_inff(), high = __builtin_inff();
-};
 
 // out[r][column + j] = activation(sum over k of a[r][k] * b[k][j] + bias[j] + residual[r][column + j])
 // for all columns j of V vectors but the last lanes - `valid` (GemmTier::masks_tails; else valid is lanes).
