@@ -1,5 +1,6 @@
 // Tensors between quantised layers stay bytes: what does the same to levels as to the numbers they stand for is done to
-// the levels, parts of a concatenation are quantised each for itself, and what gives the same levels again is nothing.
+// the levels, parts of a concatenation are quantised each for itself, numbers are quantised before they are moved, and
+// what gives the same levels again is nothing.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -85,6 +86,31 @@ bool quantise_parts(ir::Graph& graph, ir::NodeId id) {
   return true;
 }
 
+// What moves numbers that are quantised then, and nothing else reads them, moves levels: a quarter of the bytes, and
+// their producer makes them while it computes. A Resize may have more to quantise behind it than before, so there
+// others may read what it moves.
+bool quantise_in_front(ir::Graph& graph, ir::NodeId id) {
+  const ValueId whole = quantised_operand(graph, graph.node(id));
+  if (whole == kNone || is_byte(graph.value(whole).dtype) || only_user(graph, whole) == nullptr) return false;
+  const ir::Node* mover = producer_of(graph, whole);
+  if (mover == nullptr || !keeps_levels(*mover)) return false;
+  const ir::NodeId mover_id = mover->id;
+  const ValueId x = mover->inputs[0];
+  if (graph.value(x).is_constant()) return false;
+  if (mover->kind != OpKind::kResize && only_user(graph, x) == nullptr) return false;
+  for (const ValueId operand : graph.node(id).inputs) {
+    if (operand != whole && graph.value(operand).rank() > graph.value(x).rank()) return false;
+  }
+  const ir::Value out = graph.value(graph.node(id).outputs[0]);
+  const ValueId levels = graph.add_value(graph.value(x).name + "/levels", out.dtype, graph.value(x).dims).id;
+  add_like(graph, id, whole, x, levels, mover_id);
+  graph.node(mover_id).inputs[0] = levels;
+  graph.node(mover_id).outputs[0] = out.id;
+  graph.erase_node(id);
+  graph.value(out.id).producer = mover_id;
+  return true;
+}
+
 // Whether a program gives each byte that it reads.
 bool is_identity(const ir::Graph& graph, const ir::Node& node, ValueId operand) {
   constexpr int64_t kBytes = 256;
@@ -122,6 +148,7 @@ bool keep_bytes(ir::Graph& graph) {
   for (const ir::NodeId id : order) {
     if (graph.has_node(id)) changed |= dequantise_behind(graph, id);
     if (graph.has_node(id)) changed |= quantise_parts(graph, id);
+    if (graph.has_node(id)) changed |= quantise_in_front(graph, id);
     if (graph.has_node(id)) changed |= drop_identity(graph, id);
   }
   return changed;

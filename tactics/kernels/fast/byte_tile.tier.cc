@@ -225,9 +225,24 @@ constexpr bool kIsForColumns = false;
 template <>
 constexpr bool kIsForColumns<ForColumns> = true;
 
+// x * clamp(alpha * x + beta)
+struct Gate {
+  explicit HWY_INLINE Gate(const TileActivation& f)
+      : alpha(hn::Set(kF, f.alpha)), beta(hn::Set(kF, f.beta)), low(hn::Set(kF, f.low)), high(hn::Set(kF, f.high)) {}
+
+  HWY_INLINE FloatVec operator()(FloatVec x) const {
+    return hn::Mul(x, hn::Min(high, hn::Max(low, hn::Add(hn::Mul(x, alpha), beta))));
+  }
+
+  FloatVec alpha, beta, low, high;
+};
+
 // A vector of columns at a time, whose parameters then stay in registers. kSecond: 0 none, 1 without rounding, 2 all.
-template <typename To, bool kRounds, int kSecond, typename Residual>
+// kGates: with a function that is a gate.
+template <typename To, bool kRounds, int kSecond, typename Residual, bool kGates = false>
 HWY_INLINE void finish_columns(const ByteFinish& tile) {
+  [[maybe_unused]] const Gate gate(tile.end.function);
+  [[maybe_unused]] const FloatVec factor = hn::Set(kF, tile.end.factor), offset = hn::Set(kF, tile.end.offset);
   const Activation first(tile.end.first), second(tile.end.second);
   const FloatVec residual_shift = hn::Set(kF, tile.end.residual_shift);
   const FloatVec residual_scale = hn::Set(kF, tile.end.residual_scale);
@@ -239,6 +254,7 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
       const IntVec sum = hn::LoadU(kI32, tile.sums + r * tile.pitch + j);
       FloatVec x = tile.are_floats ? hn::BitCast(kF, sum) : hn::ConvertTo(kF, sum);
       x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
+      if constexpr (kGates) x = hn::Add(hn::Mul(gate(x), factor), offset);
       x = kRounds ? first.level(x) : first.clamped(x);
       if constexpr (kRounds && (kSecond != 0 || To::kScales)) x = first.rescaled(x);
       if constexpr (kSecond != 0) {
@@ -438,51 +454,38 @@ void finish_straight(const ByteFinish& tile) {
   return tile.tables[0] == nullptr ? finish_second(tile) : finish_by_table(tile);
 }
 
-// x * clamp(alpha * x + beta), of all the tile's numbers in place of the sums.
-void apply_gate(const ByteFinish& tile, const TileActivation& f) {
-  const FloatVec alpha = hn::Set(kF, f.alpha), beta = hn::Set(kF, f.beta);
-  const FloatVec low = hn::Set(kF, f.low), high = hn::Set(kF, f.high);
-  for (int j = 0; j < tile.columns; j += kLanes) {
-    const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
-    const FloatVec after = hn::LoadU(kF, tile.after + j);
-    for (int r = 0; r < tile.rows; ++r) {
-      int32_t* at = tile.sums + r * tile.pitch + j;
-      FloatVec x = hn::ConvertTo(kF, hn::LoadU(kI32, at));
-      x = hn::Add(hn::Mul(hn::Add(x, before), scale), after);
-      const FloatVec gate = hn::Min(high, hn::Max(low, hn::Add(hn::Mul(x, alpha), beta)));
-      hn::StoreU(hn::BitCast(kI32, hn::Mul(x, gate)), kI32, at);
-    }
-  }
-}
-
-// The other functions, as tiles of floats have them.
+// Makes floats of the sums, and the function of those, which tiles of floats have but for gates.
 void apply_function(const ByteFinish& tile) {
+  const TileActivation& function = tile.end.function;
   float* rows[kByteTileRows];
   for (int r = 0; r < tile.rows; ++r) rows[r] = reinterpret_cast<float*>(tile.sums + r * tile.pitch);
   ByteFinish part = tile;
   part.end.first = {};
   part.out = rows;
   part.column = 0;
+  if (function.function == TileFunction::kHardSwish) return finish_columns<ToFloats, false, 0, float, true>(part);
   finish_columns<ToFloats, false, 0, float>(part);
-  gemm_tier.finish[static_cast<int>(tile.end.function.function)]({.sums = rows[0],
-                                                                  .pitch = tile.pitch,
-                                                                  .rows = tile.rows,
-                                                                  .columns = tile.columns,
-                                                                  .out = rows,
-                                                                  .column = 0,
-                                                                  .bias = nullptr,
-                                                                  .residual = nullptr,
-                                                                  .activation = tile.end.function});
+  gemm_tier.finish[static_cast<int>(function.function)]({.sums = rows[0],
+                                                         .pitch = tile.pitch,
+                                                         .rows = tile.rows,
+                                                         .columns = tile.columns,
+                                                         .out = rows,
+                                                         .column = 0,
+                                                         .bias = nullptr,
+                                                         .residual = nullptr,
+                                                         .activation = function});
 }
 
 void finish(const ByteFinish& tile) {
-  if (tile.end.function.function == TileFunction::kIdentity) return finish_straight(tile);
-  if (tile.end.function.function == TileFunction::kHardSwish) {
-    apply_gate(tile, tile.end.function);
-  } else {
-    apply_function(tile);
+  const TileFunction function = tile.end.function.function;
+  if (function == TileFunction::kIdentity) return finish_straight(tile);
+  const bool is_gate = function == TileFunction::kHardSwish;
+  // What mobile networks have most of is done in one go.
+  if (is_gate && !tile.end.twice && tile.tables[0] == nullptr && tile.end.first.rounds && tile.type == DType::kU8) {
+    return finish_columns<ToBytes<uint8_t>, true, 0, float, true>(tile);
   }
-  const SameNumbers numbers(-0.0f, tile.end.factor, tile.end.offset);
+  apply_function(tile);
+  const SameNumbers numbers(-0.0f, is_gate ? 1.0f : tile.end.factor, is_gate ? -0.0f : tile.end.offset);
   ByteFinish rest = tile;
   numbers.give_to(&rest);
   rest.are_floats = true;

@@ -184,7 +184,95 @@ HWY_INLINE void copy_floats(const float* from, int64_t stride, int count, float*
   }
 }
 
-// As run_floats_at, of whole rows.
+// As run_floats_at, of short rows that are computed as one long one.
+class RowRunner {
+ public:
+  RowRunner(const KernelArgs& args, const RowStrips& plan, const Registers& registers)
+      : args_(args), plan_(plan), registers_(registers), program_(strip_program(args.program, args.program_size)) {}
+
+  void run(int64_t task) {
+    bool is_first = true;
+    plan_.for_each(task, [&](const OuterPosition& at, int64_t first, int rows) {
+      for (int i = 0; i < args_.input_count; ++i) {
+        const auto kind = plan_.kinds[args_.output_count + i];
+        if (kind == RowStrips::Kind::kRows) load_rows(i, at, first, rows);
+        if (kind != RowStrips::Kind::kRows && is_first) load_run(i, at);
+      }
+      is_first = false;
+      compute(at, first, rows);
+    });
+  }
+
+ private:
+  template <typename View>
+  std::byte* address(const View& view, int index, const OuterPosition& at, int64_t first) const {
+    const int64_t offset = at.offset(index) + first * plan_.stride(index);
+    return view.template as<std::byte>() + offset * static_cast<int64_t>(size_of(view.dtype));
+  }
+
+  static void widen(const TensorView& view, const std::byte* from, int64_t count, float* to) {
+    if (view.dtype != DType::kF32) return widen_strip(view.dtype, from, 1, count, to);
+    __builtin_memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+  }
+
+  void load_rows(int i, const OuterPosition& at, int64_t first, int rows) {
+    const TensorView& view = args_.inputs[i];
+    const int index = args_.output_count + i;
+    const std::byte* from = address(view, index, at, first);
+    operands_[i] = {registers_.floats(i), 1};
+    if (plan_.is_dense(index)) {
+      if (view.dtype == DType::kF32) operands_[i].data = reinterpret_cast<const float*>(from);
+      if (view.dtype != DType::kF32) widen(view, from, rows * plan_.row, registers_.floats(i));
+      return;
+    }
+    const int64_t step = plan_.stride(index) * static_cast<int64_t>(size_of(view.dtype));
+    for (int r = 0; r < rows; ++r) widen(view, from + r * step, plan_.row, registers_.floats(i) + r * plan_.row);
+  }
+
+  void load_run(int i, const OuterPosition& at) {
+    const int index = args_.output_count + i;
+    const bool is_one = plan_.kinds[index] == RowStrips::Kind::kOne;
+    const int64_t count = is_one ? 1 : plan_.row;
+    float* to = registers_.floats(i);
+    widen(args_.inputs[i], address(args_.inputs[i], index, at, 0), count, to);
+    operands_[i] = {to, is_one ? 0 : 1};
+    for (int64_t r = 1; r < (is_one ? 1 : plan_.strip); ++r) {
+      __builtin_memcpy(to + r * plan_.row, to, static_cast<size_t>(plan_.row) * sizeof(float));
+    }
+  }
+
+  void compute(const OuterPosition& at, int64_t first, int rows) {
+    StripOutput outputs[kMaxPwOutputs];
+    const auto is_in_place = [&](int i) { return args_.outputs[i].dtype == DType::kF32 && plan_.is_dense(i); };
+    for (int i = 0; i < args_.output_count; ++i) {
+      outputs[i] = {is_in_place(i) ? reinterpret_cast<float*>(address(args_.outputs[i], i, at, first))
+                                   : registers_.floats(kMaxPwOperands + i),
+                    1};
+    }
+    const auto count = static_cast<int>(rows * plan_.row);
+    run_strip(program_, operands_, nullptr, outputs, count, registers_.for_run_strip());
+    for (int i = 0; i < args_.output_count; ++i) {
+      if (is_in_place(i)) continue;
+      const TensorView& view = args_.outputs[i];
+      std::byte* to = address(view, i, at, first);
+      const int64_t length = plan_.is_dense(i) ? count : plan_.row;
+      const int64_t step = plan_.stride(i) * static_cast<int64_t>(size_of(view.dtype));
+      for (int64_t done = 0; done < count; done += length, to += step) {
+        const float* from = outputs[i].data + done;
+        if (view.dtype != DType::kF32) narrow_strip(view.dtype, from, length, to, 1);
+        if (view.dtype == DType::kF32) __builtin_memcpy(to, from, static_cast<size_t>(length) * sizeof(float));
+      }
+    }
+  }
+
+  const KernelArgs& args_;
+  const RowStrips& plan_;
+  const Registers& registers_;
+  const StripProgram program_;
+  StripOperand operands_[kMaxPwOperands];
+};
+
+// The same of rows that lie otherwise.
 void run_rows(const KernelArgs& args, const PointwisePlan& plan, const PointwisePlan::Range& range,
               const Registers& registers) {
   const LoopNest& nest = plan.nest;
@@ -309,6 +397,13 @@ Status run(const KernelArgs& args) {
   const PointwisePlan plan = plan_pointwise(args, kStripLength);
   const bool in_floats = fast::computes_in_floats(args, is_strip_program);
   const int of_table = in_floats && elements > 2 * kByteTable ? operand_of_table(args, plan) : -1;
+  if (RowStrips strips; in_floats && of_table < 0 && plan_row_strips(args, kStripLength, &strips)) {
+    parallel_for(*args.executor, strips.tasks, [&](int64_t task, int worker) {
+      const Registers registers(args.scratch + static_cast<size_t>(worker) * args.scratch_stride);
+      RowRunner(args, strips, registers).run(task);
+    });
+    return kOkStatus;
+  }
   uint8_t table[kByteTable];
   if (of_table >= 0) make_table(args, of_table, Registers(args.scratch), table);
   parallel_for(*args.executor, plan.tasks, [&](int64_t task, int worker) {

@@ -1,5 +1,7 @@
 #include "tactics/kernels/fast/pointwise_plan.h"
 
+#include <numeric>
+
 namespace planwright {
 namespace {
 
@@ -21,14 +23,22 @@ PointwisePlan::Range PointwisePlan::range_of(int64_t task) const {
   return range;
 }
 
-PointwisePlan plan_pointwise(const KernelArgs& args, int64_t longest_strip) {
+namespace {
+
+LoopNest nest_of(const KernelArgs& args) {
   const TensorView& first = args.outputs[0];
   int64_t strides[LoopNest::kMaxViews][kMaxRank];
   int views = 0;
   for (int i = 0; i < args.output_count; ++i) broadcast_strides(args.outputs[i], first, strides[views++]);
   for (int i = 0; i < args.input_count; ++i) broadcast_strides(args.inputs[i], first, strides[views++]);
+  return make_loop_nest(first.rank, first.dims, views, strides);
+}
+
+}  // namespace
+
+PointwisePlan plan_pointwise(const KernelArgs& args, int64_t longest_strip) {
   PointwisePlan plan;
-  plan.nest = make_loop_nest(first.rank, first.dims, views, strides);
+  plan.nest = nest_of(args);
   lengthen_inner(&plan.nest);
   const int64_t rows = plan.nest.outer_count(), inner = plan.nest.inner();
   // 257 elements are 144 and 113, not 256 and 1: a strip costs something to start.
@@ -39,6 +49,32 @@ PointwisePlan plan_pointwise(const KernelArgs& args, int64_t longest_strip) {
   plan.group = plan.blocks > 1 ? 1 : kTaskElements / inner + 1;
   plan.tasks = ceil_div(rows, plan.group) * plan.blocks;
   return plan;
+}
+
+bool plan_row_strips(const KernelArgs& args, int64_t longest_strip, RowStrips* plan) {
+  plan->nest = nest_of(args);
+  const LoopNest& nest = plan->nest;
+  if (nest.rank < 2 || nest.inner() > longest_strip / 2) return false;
+  const int inner = nest.rank - 1;
+  for (int view = 0; view < nest.views; ++view) {
+    const int64_t* strides = nest.strides[view];
+    bool is_one = true;
+    for (int axis = 0; axis < nest.rank; ++axis) is_one = is_one && strides[axis] == 0;
+    if (!is_one && strides[inner] != 1) return false;
+    plan->kinds[view] = is_one                    ? RowStrips::Kind::kOne
+                        : strides[inner - 1] == 0 ? RowStrips::Kind::kRepeated
+                                                  : RowStrips::Kind::kRows;
+  }
+  plan->row = nest.inner();
+  plan->rows = nest.dims[inner - 1];
+  plan->strip = longest_strip / plan->row;
+  // Whole vectors, where rows can be that.
+  const int64_t whole = kStripUnit / std::gcd(plan->row, kStripUnit);
+  if (plan->strip > whole) plan->strip = plan->strip / whole * whole;
+  plan->group = ceil_div(kTaskElements, plan->row * plan->strip) * plan->strip;
+  plan->tasks_of_run = ceil_div(plan->rows, plan->group);
+  plan->tasks = nest.outer_count() / plan->rows * plan->tasks_of_run;
+  return true;
 }
 
 }  // namespace planwright
