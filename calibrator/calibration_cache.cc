@@ -18,7 +18,8 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 // About what a tensor takes in the file.
 uint64_t size_of(const TensorCalibration& tensor) {
-  uint64_t bytes = 128 + tensor.name.size() + (tensor.histogram ? kBins * sizeof(uint64_t) : 0);
+  uint64_t bytes = 128 + tensor.name.size() + (tensor.histogram ? kBins * sizeof(uint64_t) : 0) +
+                   tensor.factors.size() * sizeof(float);
   for (const auto& [calibrator, magnitude] : tensor.thresholds) bytes += 48 + calibrator.size();
   return bytes;
 }

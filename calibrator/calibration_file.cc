@@ -1,5 +1,6 @@
 #include "calibrator/calibration_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,7 +11,7 @@
 namespace planwright::calibrator {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;  // 1 had no factors
 constexpr planfmt::Magic kMagic = {'P', 'W', 'C', 'A', 'L', 'I', 'B', 'R'};
 
 flatbuffers::Offset<calibration::Tensor> write(uint64_t key, const TensorCalibration& tensor,
@@ -21,9 +22,11 @@ flatbuffers::Offset<calibration::Tensor> write(uint64_t key, const TensorCalibra
   }
   flatbuffers::Offset<flatbuffers::Vector<uint64_t>> histogram = 0;
   if (tensor.histogram) histogram = builder.CreateVector(tensor.histogram->counts());
+  flatbuffers::Offset<flatbuffers::Vector<float>> factors = 0;
+  if (!tensor.factors.empty()) factors = builder.CreateVector(tensor.factors);
   const Range& range = tensor.range;
   return calibration::CreateTensor(builder, key, builder.CreateString(tensor.name), range.low, range.high, range.count,
-                                   range.non_finite, histogram, builder.CreateVector(thresholds));
+                                   range.non_finite, histogram, builder.CreateVector(thresholds), factors);
 }
 
 // What a valid FlatBuffer may still get wrong.
@@ -40,6 +43,12 @@ class Reader {
     tensor.range = {stored.low(), stored.high(), stored.count(), stored.non_finite()};
     if (!is_sound(tensor.range)) return "a range that no calibration gives";
     if (const char* why = read_histogram(stored, &tensor)) return why;
+    if (stored.factors() != nullptr) {
+      if (!take(stored.factors()->size() * sizeof(float))) return kShared;
+      tensor.factors.assign(stored.factors()->begin(), stored.factors()->end());
+      const auto is_factor = [](float x) { return x >= 1.0f / 1024 && x <= 1; };
+      if (!std::all_of(tensor.factors.begin(), tensor.factors.end(), is_factor)) return "a factor that is none";
+    }
     for (const calibration::Threshold* threshold : *stored.thresholds()) {
       if (!take(threshold->calibrator()->size())) return kShared;
       const std::string calibrator = threshold->calibrator()->str();

@@ -4,19 +4,23 @@
 
 namespace planwright::calibrator {
 
+bool fits(const TensorCalibration& known, const ir::QuantisableLayer& layer) {
+  return known.factors.empty() || static_cast<int64_t>(known.factors.size()) == layer.channels;
+}
+
 LevelPolicy::LevelPolicy(const CalibrationCache& cache, const std::vector<ir::QuantisableLayer>& layers,
                          Calibrator calibrator) {
   for (const ir::QuantisableLayer& layer : layers) {
     const TensorCalibration* known = cache.find(layer.key);
     const std::optional<float> threshold = cache.find_threshold(layer.key, name_of(calibrator));
-    if (known == nullptr || !threshold) continue;
+    if (known == nullptr || !threshold || !fits(*known, layer)) continue;
     const Quantization made = quantize_asymmetric(known->range, *threshold);
-    levels_[layer.key] = {made.scale, made.zero};
+    levels_[layer.key] = {made.scale, made.zero, known->factors};
   }
 }
 
 LevelPolicy::LevelPolicy(const std::vector<ir::QuantisableLayer>& layers) {
-  constexpr ir::Levels kMadeUp = {1.0f / 32, 128};  // -4 to 4
+  const ir::Levels kMadeUp = {1.0f / 32, 128, {}};  // -4 to 4
   for (const ir::QuantisableLayer& layer : layers) levels_[layer.key] = kMadeUp;
 }
 

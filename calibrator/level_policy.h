@@ -12,6 +12,10 @@
 
 namespace planwright::calibrator {
 
+// Whether a layer can have the levels that were calibrated for its activation: in another model its readers may be
+// others.
+bool fits(const TensorCalibration& known, const ir::QuantisableLayer& layer);
+
 class LevelPolicy : public ir::PrecisionPolicy {
  public:
   // The levels that `calibrator` makes of what is known of each layer's activation; layers of which nothing is known

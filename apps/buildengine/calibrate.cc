@@ -6,19 +6,23 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <span>
 #include <thread>
 #include <utility>
 
 #include "apps/common/interrupt.h"
 #include "builder/passes/quantisable_layers.h"
+#include "calibrator/channel_factors.h"
 #include "planfmt/checksum.h"
 #include "schemas/types/error.h"
 
 namespace planwright::apps {
 namespace {
 
+using calibrator::ChannelRanges;
 using calibrator::Histogram;
 using calibrator::Range;
 
@@ -46,9 +50,38 @@ void widen(builder::ShapeRange& range, const std::vector<int64_t>& dims) {
 
 // An activation that is calibrated.
 struct Activation {
-  std::string name, output;
-  Range range;
-  std::optional<Histogram> histogram;
+  const ir::QuantisableLayer& layer;  // one that reads it
+  std::string output;
+  Range range = {};
+  std::optional<ChannelRanges> channels = std::nullopt;  // where each may have a scale of its own
+  std::vector<float> factors = {};
+  std::optional<Histogram> histogram = std::nullopt;
+  std::vector<float> divided = {};
+
+  explicit Activation(const ir::QuantisableLayer& reader) : layer(reader), output(builder::activation_output(reader)) {
+    if (!reader.channel_weights.empty()) channels.emplace(reader.channels);
+  }
+
+  // Of a sample's values, what lies behind the axis of channels.
+  int64_t together(const ir::Tensor& values) const {
+    return std::accumulate(values.dims.begin() + layer.channel_axis + 1, values.dims.end(), int64_t{1},
+                           std::multiplies<>());
+  }
+
+  void add_to_range(const ir::Tensor& values) {
+    range.add(floats_of(values));
+    if (channels) channels->add(floats_of(values), together(values));
+  }
+  void begin_histogram() {
+    if (channels) factors = channels->factors(layer.channel_weights);
+    if (!factors.empty()) range = channels->divided(range, factors);
+    histogram.emplace(range.limit());
+  }
+  void add_to_histogram(const ir::Tensor& values) {
+    if (factors.empty()) return histogram->add(floats_of(values), layer.activation);
+    calibrator::divide_channels(floats_of(values), together(values), factors, &divided);
+    histogram->add(divided, layer.activation);
+  }
 };
 
 // Calls `visit` for each of `list`, from two threads.
@@ -112,9 +145,7 @@ void calibrate(const planfmt::PlanModel& plan, const std::vector<ir::Quantisable
                const std::function<void(uint64_t done, uint64_t total)>& progress,
                const std::function<void(const std::string&)>& warn) {
   std::map<uint64_t, Activation> by_key;
-  for (const ir::QuantisableLayer& layer : layers) {
-    by_key.try_emplace(layer.key, Activation{layer.activation, builder::activation_output(layer), {}, {}});
-  }
+  for (const ir::QuantisableLayer& layer : layers) by_key.try_emplace(layer.key, layer);
   std::vector<std::pair<const uint64_t, Activation>*> activations;
   for (auto& entry : by_key) activations.push_back(&entry);
 
@@ -129,20 +160,24 @@ void calibrate(const planfmt::PlanModel& plan, const std::vector<ir::Quantisable
       if (survey.held_hashes.contains(hash_of(sample))) continue;
       const Tensors& outputs = runner.run(sample);
       for_each_in_threads(activations, [&](std::pair<const uint64_t, Activation>* entry) {
-        take(entry->second, floats_of(outputs.at(entry->second.output)));
+        take(entry->second, outputs.at(entry->second.output));
       });
       progress(++done, std::max(done, total));
     }
   };
-  run_all([](Activation& activation, std::span<const float> values) { activation.range.add(values); });
-  for (auto* entry : activations) entry->second.histogram.emplace(entry->second.range.limit());
-  run_all([](Activation& activation, std::span<const float> values) {
-    activation.histogram->add(values, activation.name);
-  });
+  run_all([](Activation& activation, const ir::Tensor& values) { activation.add_to_range(values); });
   for (auto* entry : activations) {
-    Activation& activation = entry->second;
-    if (const auto fault = calibrator::find_fault(activation.name, activation.range)) warn(*fault);
-    cache.put(entry->first, {activation.name, activation.range, std::move(activation.histogram), {}});
+    const Activation& activation = entry->second;
+    if (const auto fault = calibrator::find_fault(activation.layer.activation, activation.range)) warn(*fault);
+  }
+  for (auto* entry : activations) entry->second.begin_histogram();
+  run_all([](Activation& activation, const ir::Tensor& values) { activation.add_to_histogram(values); });
+  for (auto& [key, activation] : by_key) {
+    cache.put(key, {activation.layer.activation,
+                    activation.range,
+                    std::move(activation.histogram),
+                    {},
+                    std::move(activation.factors)});
   }
 }
 

@@ -95,7 +95,9 @@ class Runner {
   // Once patterns are matched, for no attention's own products are to be calibrated, and before products have programs.
   void choose_precisions() {
     if (options_.precisions == nullptr && !options_.expose_activations) return;
-    for (const QuantisableNode& one : quantisable_nodes(graph_)) layers_.push_back(one.layer);
+    std::vector<QuantisableNode> nodes = quantisable_nodes(graph_);
+    if (options_.expose_activations) measure_channel_weights(graph_, nodes);
+    for (QuantisableNode& one : nodes) layers_.push_back(std::move(one.layer));
     if (options_.expose_activations) check("expose_activations", expose_activations(graph_));
     if (options_.precisions != nullptr) check("quantise_layers", quantise_layers(graph_, *options_.precisions));
   }

@@ -25,6 +25,9 @@ std::string activation_output(const ir::QuantisableLayer& layer);
 // patterns are matched and nothing is fused.
 std::vector<QuantisableNode> quantisable_nodes(const ir::Graph& graph);
 
+// Fills in their layers' `channel_weights`.
+void measure_channel_weights(const ir::Graph& graph, std::vector<QuantisableNode>& nodes);
+
 }  // namespace planwright::builder
 
 #endif  // PLANWRIGHT_BUILDER_PASSES_QUANTISABLE_LAYERS_H_

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -29,11 +31,9 @@ float rounded(float x) {
 
 // A filter's or column's largest weight, of either sign, is 127 levels. Of one that is all zeros, or whose largest is
 // too small to be divided by, all levels are 0 (FAULTS B19). The weights are finite.
-LevelWeights quantise_weights(const ir::Value& weights, bool is_conv) {
-  const std::vector<int64_t> dims = constant_dims(weights);
-  const auto count = weights.constant->size() / sizeof(float);
+LevelWeights quantise_weights(const float* elements, const std::vector<int64_t>& dims, bool is_conv) {
+  const auto count = static_cast<size_t>(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()));
   const auto columns = static_cast<size_t>(is_conv ? dims[0] : dims.back());
-  const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
   // A filter's weights lie together, those of columns in turns: rows of weights of one filter, or of one of each
   // column.
   const size_t rows = is_conv ? columns : count / columns, length = count / rows;
@@ -74,6 +74,19 @@ bool is_finite(const ir::Value& weights) {
                      [](float x) { return std::isfinite(x); });
 }
 
+// Times each channel's factor.
+std::vector<float> with_factors(const ir::Value& weights, bool is_conv, const std::vector<float>& factors) {
+  const auto* elements = reinterpret_cast<const float*>(weights.constant->data());
+  std::vector<float> made(elements, elements + weights.constant->size() / sizeof(float));
+  if (factors.empty()) return made;
+  const std::vector<int64_t> dims = constant_dims(weights);
+  // The filters of a depthwise convolution are its channels.
+  const size_t filters = is_conv && dims[1] != 1 ? static_cast<size_t>(dims[0]) : 1;
+  const size_t together = made.size() / filters / factors.size();
+  for (size_t i = 0; i < made.size(); ++i) made[i] *= factors[i / together % factors.size()];
+  return made;
+}
+
 // Constants of the levels' scale and zero point, to dequantise with.
 struct LevelConstants {
   ValueId scale, zero;
@@ -93,10 +106,10 @@ class Quantiser {
     std::erase_if(others, [&](NodeId id) {
       return std::any_of(nodes.begin(), nodes.end(), [&](const QuantisableNode* one) { return one->node == id; });
     });
-    const bool gives_levels = gives_levels_to(others, *nodes[0]);
+    const bool gives_levels = levels.factors.empty() && gives_levels_to(others, *nodes[0]);
     const NodeId behind_source = behind(source);
     ValueId bytes = graph_.add_value(name + "/levels", DType::kU8, graph_.value(source).dims).id;
-    add_quantise(source, bytes, levels, behind_source);
+    add_quantise(source, bytes, levels, nodes[0]->layer.channel_axis, behind_source);
     for (const NodeId move : nodes[0]->moves) bytes = move_levels(move, bytes);
     if (gives_levels && !others.empty()) {
       const ir::Value& tensor = graph_.value(leaf);
@@ -106,8 +119,11 @@ class Quantiser {
     }
     for (const QuantisableNode* one : nodes) {
       ir::Node& node = graph_.node(one->node);
-      LevelWeights weights = quantise_weights(graph_.value(node.inputs[1]), node.kind == OpKind::kConv);
-      multiply_levels(graph_, node, {bytes, constants.zero, static_cast<double>(levels.scale)}, std::move(weights));
+      const bool is_conv = node.kind == OpKind::kConv;
+      const ir::Value& weights = graph_.value(node.inputs[1]);
+      const std::vector<float> scaled = with_factors(weights, is_conv, levels.factors);
+      LevelWeights quantised = quantise_weights(scaled.data(), constant_dims(weights), is_conv);
+      multiply_levels(graph_, node, {bytes, constants.zero, static_cast<double>(levels.scale)}, std::move(quantised));
     }
   }
 
@@ -134,12 +150,24 @@ class Quantiser {
     return graph_.add_constant(name + "/zero", DType::kU8, {}, {static_cast<std::byte>(levels.zero)}).id;
   }
 
-  void add_quantise(ValueId from, ValueId to, const Levels& levels, NodeId before) {
+  void add_quantise(ValueId from, ValueId to, const Levels& levels, int channel_axis, NodeId before) {
     ir::Node& node = graph_.add_node(OpKind::kPointwise, NoParams{}, {from}, {to}, before);
     node.name = graph_.value(to).name;
     ir::SsaProgram program;
     const auto constant = [&](double value) { return program.constant(value); };
-    ir::PwValue level = program.binary(PwOp::kMul, program.load(0), constant(1 / static_cast<double>(levels.scale)));
+    const double inverse = 1 / static_cast<double>(levels.scale);
+    ir::PwValue factor = constant(inverse);
+    if (!levels.factors.empty()) {
+      const int rank = graph_.value(from).rank();
+      std::vector<int64_t> dims(static_cast<size_t>(rank - channel_axis), 1);
+      dims[0] = static_cast<int64_t>(levels.factors.size());
+      std::vector<double> inverses;
+      for (const float one : levels.factors) inverses.push_back(inverse / static_cast<double>(one));
+      const ValueId numbers = add_float_constant(graph_, graph_.value(from).name + "/inverse_scales", dims, inverses);
+      node.inputs.push_back(numbers);
+      factor = program.load(1);
+    }
+    ir::PwValue level = program.binary(PwOp::kMul, program.load(0), factor);
     level = program.binary(PwOp::kAdd, program.unary(PwOp::kRoundEven, level), constant(levels.zero));
     level = program.binary(PwOp::kMin, program.binary(PwOp::kMax, level, constant(0)), constant(255));
     program.store(program.convert(level, class_of(DType::kU8)));
@@ -191,6 +219,8 @@ bool quantise_layers(ir::Graph& graph, const ir::PrecisionPolicy& policy) {
   for (const QuantisableNode& one : all) {
     const std::optional<Levels> levels = policy.levels_for(one.layer);
     if (!levels || !is_finite(graph.value(graph.node(one.node).inputs[1]))) continue;
+    // Calibrated of a graph whose layers could.
+    if (!levels->factors.empty() && static_cast<int64_t>(levels->factors.size()) != one.layer.channels) continue;
     Tensor& tensor = tensors[graph.node(one.node).inputs[0]];
     tensor.levels = *levels;
     tensor.nodes.push_back(&one);

@@ -462,8 +462,9 @@ class Chain {
       case PwOp::kAdd:
         if (op == PwOp::kSub && !is_constant) return false;
         if (stage_ >= Stage::kFunction && stage_ < Stage::kLow) {
-          to->end.offset = constant;
-          return is_constant && advance(Stage::kOffset);
+          number.constant = constant;
+          to->offset = number;
+          return advance(Stage::kOffset);
         }
         if (stage_ == Stage::kRounded) {
           f.zero = constant;
@@ -487,8 +488,8 @@ class Chain {
           return is_constant && advance(Stage::kRescale);
         }
         if (stage_ >= Stage::kFunction) {
-          to->end.factor = constant;
-          return is_constant && advance(Stage::kFactor);
+          to->factor = number;
+          return advance(Stage::kFactor);
         }
         to->scale = number;
         return advance(Stage::kScale);

@@ -22,7 +22,8 @@ struct ByteEpilogue {
   };
   Kind kind = Kind::kRaw;
   ColumnNumber before = {.constant = -0.0f}, scale = {.constant = 1.0f}, after = {.constant = -0.0f};
-  int residual = -1;                         // an operand
+  ColumnNumber factor = {.constant = 1.0f}, offset = {.constant = -0.0f};  // of a function
+  int residual = -1;                                                       // an operand
   ColumnNumber added = {.constant = -0.0f};  // in place of a residual: an operand, or none
   ByteEnd end;
   int tables[2] = {-1, -1};         // behind which activation which of the packed tables is; -1: none

@@ -60,7 +60,6 @@ struct ByteActivation {
 // rescale are of what it makes of them.
 struct ByteEnd {
   TileActivation function;
-  float factor = 1.0f, offset = -0.0f;
   ByteActivation first, second;
   bool twice = false;
   DType table_types[2] = {DType::kU8, DType::kU8};  // of the elements of each activation's table
@@ -73,6 +72,7 @@ struct ByteFinish {
   int rows, columns;
   int64_t column;                       // where the tile begins in rows of the output and the residual
   const float *before, *scale, *after;  // [columns], readable to the next whole vector
+  const float *factor, *offset;         // the same, read where there is a function
   const float* const* residual;         // [rows], carried as if of floats; or null
   DType residual_type;                  // fp32, uint8 or int8
   const float* added;                   // in place of the residual a number for each column, as above; or null

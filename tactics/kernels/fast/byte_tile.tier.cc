@@ -242,7 +242,6 @@ struct Gate {
 template <typename To, bool kRounds, int kSecond, typename Residual, bool kGates = false>
 HWY_INLINE void finish_columns(const ByteFinish& tile) {
   [[maybe_unused]] const Gate gate(tile.end.function);
-  [[maybe_unused]] const FloatVec factor = hn::Set(kF, tile.end.factor), offset = hn::Set(kF, tile.end.offset);
   const Activation first(tile.end.first), second(tile.end.second);
   const FloatVec residual_shift = hn::Set(kF, tile.end.residual_shift);
   const FloatVec residual_scale = hn::Set(kF, tile.end.residual_scale);
@@ -250,6 +249,8 @@ HWY_INLINE void finish_columns(const ByteFinish& tile) {
     const int count = tile.columns - j < kLanes ? tile.columns - j : kLanes;
     const FloatVec before = hn::LoadU(kF, tile.before + j), scale = hn::LoadU(kF, tile.scale + j);
     const FloatVec after = hn::LoadU(kF, tile.after + j);
+    [[maybe_unused]] const FloatVec factor = kGates ? hn::LoadU(kF, tile.factor + j) : after;
+    [[maybe_unused]] const FloatVec offset = kGates ? hn::LoadU(kF, tile.offset + j) : after;
     for (int r = 0; r < tile.rows; ++r) {
       const IntVec sum = hn::LoadU(kI32, tile.sums + r * tile.pitch + j);
       FloatVec x = tile.are_floats ? hn::BitCast(kF, sum) : hn::ConvertTo(kF, sum);
@@ -485,9 +486,13 @@ void finish(const ByteFinish& tile) {
     return finish_columns<ToBytes<uint8_t>, true, 0, float, true>(tile);
   }
   apply_function(tile);
-  const SameNumbers numbers(-0.0f, is_gate ? 1.0f : tile.end.factor, is_gate ? -0.0f : tile.end.offset);
+  const SameNumbers numbers(-0.0f, 1.0f, -0.0f);
   ByteFinish rest = tile;
   numbers.give_to(&rest);
+  if (!is_gate) {
+    rest.scale = tile.factor;
+    rest.after = tile.offset;
+  }
   rest.are_floats = true;
   finish_straight(rest);
 }

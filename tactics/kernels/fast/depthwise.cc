@@ -48,13 +48,13 @@ struct Scratch {
   float* tile;
   float* bias;        // [padded channels]
   float* zeros;       // [padded channels]
-  float* numbers[4];  // [padded channels] each: of bytes, what ByteFinish has for each column
+  float* numbers[6];  // [padded channels] each: of bytes, what ByteFinish has for each column
   float* start;       // [kernel rows][padded channels]: of bytes
   const float** columns;
 
   static size_t size(const ConvWindow& window, const DepthwiseTier& tier) {
     const auto channels = static_cast<size_t>(padded_channels(window, tier)) * sizeof(float);
-    const size_t arrays = tier.bytes == nullptr ? 2 : 6 + static_cast<size_t>(window.kernel[0]);
+    const size_t arrays = tier.bytes == nullptr ? 2 : 8 + static_cast<size_t>(window.kernel[0]);
     return kStripRegisterBytes + kStripLength * sizeof(float) + arrays * align_up(channels, 64) +
            static_cast<size_t>(window.kernel[0] * variant_of(window, tier).columns) * sizeof(void*);
   }
@@ -134,8 +134,9 @@ class Depthwise {
       }
     }
     const ByteEpilogue& bytes = epilogue_.bytes;
-    const ColumnNumber* const numbers[] = {&bytes.before, &bytes.scale, &bytes.after, &bytes.added};
-    for (int i = 0; i < 4; ++i) {
+    const ColumnNumber* const numbers[] = {&bytes.before, &bytes.scale,  &bytes.after,
+                                           &bytes.added,  &bytes.factor, &bytes.offset};
+    for (int i = 0; i < 6; ++i) {
       for (int64_t c = 0; c < padded_; ++c) scratch.numbers[i][c] = number_of(*numbers[i], c);
     }
   }
@@ -278,6 +279,8 @@ class Depthwise {
            .before = scratch.numbers[0] + tile.column,
            .scale = scratch.numbers[1] + tile.column,
            .after = scratch.numbers[2] + tile.column,
+           .factor = scratch.numbers[4] + tile.column,
+           .offset = scratch.numbers[5] + tile.column,
            .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
            .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
            .added = bytes.added.operand < 0 ? nullptr : scratch.numbers[3] + tile.column,

@@ -26,7 +26,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
 
 // Of a tile put aside, and of a panel's numbers for each column: the last one's bias, or all that bytes have.
 size_t sums_size(const GemmShape& shape) {
-  const int numbers = shape.bytes != nullptr ? 4 : 1;
+  const int numbers = shape.bytes != nullptr ? 6 : 1;
   return align_up(static_cast<size_t>((shape.rows + numbers) * shape.vectors * shape.tier->lanes) * sizeof(float), 64);
 }
 
@@ -445,11 +445,13 @@ class TileRunner {
         return;
       case ByteEpilogue::Kind::kStraight:
         if (panel != numbers_panel_) {
-          numbers_[0] = numbers_of(bytes.before, panel, tile.column, room_of_numbers(0));
-          numbers_[1] = numbers_of(bytes.scale, panel, tile.column, room_of_numbers(1));
-          numbers_[2] = numbers_of(bytes.after, panel, tile.column, room_of_numbers(2));
-          numbers_[3] =
-              bytes.added.operand < 0 ? nullptr : numbers_of(bytes.added, panel, tile.column, room_of_numbers(3));
+          const ColumnNumber* const numbers[] = {&bytes.before, &bytes.scale,  &bytes.after,
+                                                 &bytes.added,  &bytes.factor, &bytes.offset};
+          const bool is_function = bytes.end.function.function != TileFunction::kIdentity;
+          for (int i = 0; i < 6; ++i) {
+            const bool is_read = i < 3 || (i == 3 ? bytes.added.operand >= 0 : is_function);
+            numbers_[i] = is_read ? numbers_of(*numbers[i], panel, tile.column, room_of_numbers(i)) : nullptr;
+          }
           numbers_panel_ = panel;
         }
         return support.finish(
@@ -461,6 +463,8 @@ class TileRunner {
              .before = numbers_[0],
              .scale = numbers_[1],
              .after = numbers_[2],
+             .factor = numbers_[4],
+             .offset = numbers_[5],
              .residual = bytes.residual < 0 ? nullptr : tile.operand_rows + bytes.residual * tile.operand_step,
              .residual_type = bytes.residual < 0 ? DType::kF32 : epilogue_.operands[bytes.residual].type,
              .added = numbers_[3],
@@ -527,7 +531,7 @@ class TileRunner {
   float* widened_;  // of operands that are not fp32: [operands][rows][pitch]
   const float* shared_[kMaxPwOperands];
   const float* last_bias_ = nullptr;  // of the last panel
-  const float* numbers_[4] = {};      // of sums of bytes: those of the panel that was last run
+  const float* numbers_[6] = {};      // of sums of bytes: those of the panel that was last run
   int64_t numbers_panel_ = -1;
 };
 
