@@ -131,6 +131,7 @@ class Int8Builder {
                                       [&](const ir::QuantisableLayer& layer) { return knows(layer); });
     if (tensorrt_) warn_of_strangers();
     std::vector<Tensors> held;
+    std::string labels;
     if (!int8.calib_data.empty()) {
       calibrator::SampleSource samples(int8.calib_data, sample_inputs(request_.model), request_.warn);
       SampleSurvey survey = survey_samples(request_.model, samples, int8.eval_data.empty() ? kMostHeldOut : 0);
@@ -149,14 +150,14 @@ class Int8Builder {
                       "calibrate them",
                       lost, exact.quantisable.size(), int8.calib));
     }
-    if (!int8.eval_data.empty()) held = read_all(int8.eval_data);
+    if (!int8.eval_data.empty()) held = read_all(int8.eval_data, &labels);
     std::erase_if(held, [&](const Tensors& sample) { return !fits(sample); });
     if (held.empty()) {
       request_.warn(
           "how far int8 is from fp32 is not measured: there are no samples to hold out; give --evalData, or "
           "at least 8 samples with --calibData, of shapes that the engine is built for");
     } else {
-      held_out_.emplace(std::move(held), untimed(nullptr).plan);
+      held_out_.emplace(std::move(held), untimed(nullptr).plan, labels);
     }
     return true;
   }
@@ -243,8 +244,14 @@ class Int8Builder {
     return holds_shapes(shapes);
   }
 
-  std::vector<Tensors> read_all(const std::string& path) const {
-    calibrator::SampleSource samples(path, sample_inputs(request_.model), request_.warn);
+  // `labels`: the name of the array of each sample that holds labels, where there is one.
+  std::vector<Tensors> read_all(const std::string& path, std::string* labels) const {
+    std::vector<calibrator::InputSpec> arrays = sample_inputs(request_.model);
+    if (const auto found = calibrator::SampleSource(path, arrays).find_labels()) {
+      *labels = found->name;
+      arrays.push_back(*found);
+    }
+    calibrator::SampleSource samples(path, arrays, request_.warn);
     std::vector<Tensors> all;
     for (Tensors sample; samples.next(&sample);) all.push_back(std::move(sample));
     return all;
@@ -516,13 +523,7 @@ class Int8Builder {
     if (request_.int8.perf_only) return text + ", made-up ranges: outputs mean nothing (--int8=perfOnly)";
     if (tensorrt_) text += fmt::format(", levels of TensorRT's {}", tensorrt_->algorithm);
     if (calibrator_) text += fmt::format(", calibrator {}", calibrator::name_of(*calibrator_));
-    if (held_out_) {
-      text += fmt::format("; on {} held-out samples output '{}' is off by {:.2g} at most (L2 {:.2g})",
-                          held_out_->count(), drop.output, drop.value, std::sqrt(2 * drop.value));
-    } else {
-      text += "; not measured";
-    }
-    return text;
+    return text + "; " + (held_out_ ? held_out_->words_for(drop) : "not measured");
   }
 
   const Int8Request& request_;

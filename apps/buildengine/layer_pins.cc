@@ -100,8 +100,9 @@ std::string refusal_of(PinType pin, const StepModel& step, const std::string& pr
       return precision == "bf16" ? "computes in bf16" : "";
     case PinType::kBf16:
       if (precision == "bf16") return "";
-      return is_product(step) ? fmt::format("multiplies in {}: no kernel that this CPU has does it in bf16", precision)
-                              : fmt::format("computes in {}: only products are computed in bf16", precision);
+      return is_product(step)
+                 ? fmt::format("multiplies in {}: there is no kernel in bf16 that can run it here", precision)
+                 : fmt::format("computes in {}: only products are computed in bf16", precision);
     case PinType::kInt8:
       if (is_bytes) return "";
       return is_product(step) ? fmt::format(
