@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@
 
 namespace planwright::builder {
 
+// What is demanded of steps, by their names; what they are fused of keeps its say under the fused step's name.
+struct StepPins {
+  std::set<std::string> fp32;          // multiply in no less than their type, whatever there is leave for
+  std::set<std::string> bf16;          // with leave for bf16 multiply in it wherever a kernel can
+  std::set<std::string> fp32_outputs;  // exchange no bf16 with others
+};
+
 struct BuildOptions {
   std::vector<Profile> profiles;
   tactics::SearchOptions search;
@@ -23,6 +31,7 @@ struct BuildOptions {
   bool expose_activations = false;                  // as outputs (activation_output), of which levels can be made
   // With leave for bf16: how many of the contractions (those outside bodies, in order of execution) stay in fp32.
   int exact_contractions = 0;
+  StepPins pins;
   std::function<void(const std::string& pass, const ir::Graph&)> observe_pass;  // may be empty
   // Before tactics are timed, with the names of all profiles' layers; may be empty, may throw to stop the build.
   std::function<void(const std::vector<std::string>& layers)> begin_search;

@@ -31,8 +31,9 @@ std::set<NodeId> exact_nodes(const Graph& graph, bool is_body, int exact) {
   return nodes;
 }
 
-void plan_steps(const Graph& graph, bool is_body, int exact, const Box& box, std::vector<PlannedStep>* steps) {
-  const std::set<NodeId> precise = exact_nodes(graph, is_body, exact);
+void plan_steps(const Graph& graph, bool is_body, const BuildOptions& options, const Box& box,
+                std::vector<PlannedStep>* steps) {
+  const std::set<NodeId> precise = exact_nodes(graph, is_body, options.exact_contractions);
   for (const NodeId id : steps_of(graph)) {
     const ir::Node& node = graph.node(id);
     PlannedStep& step = steps->emplace_back();
@@ -40,19 +41,20 @@ void plan_steps(const Graph& graph, bool is_body, int exact, const Box& box, std
     step.is_body = is_body;
     if (is_control(node.kind)) {
       step.choice.candidate.kernel = &control_descriptor(node.kind);
-      for (const auto& body : node.bodies) plan_steps(*body, true, exact, box, steps);
+      for (const auto& body : node.bodies) plan_steps(*body, true, options, box, steps);
       continue;
     }
     step.opt = make_spec(graph, node, box.opt());
-    step.opt.full_precision = precise.contains(id);
+    step.opt.only_bf16 = options.search.bf16 && options.pins.bf16.contains(node.name);
+    step.opt.full_precision = !step.opt.only_bf16 && (precise.contains(id) || options.pins.fp32.contains(node.name));
     step.largest = make_largest_spec(graph, node, box);
     for (const SymbolValues& corner : box.corners(is_body)) step.corners.push_back(make_spec(graph, node, corner));
   }
 }
 
-Programs plan_programs(const Graph& graph, int exact, const std::vector<Box>& boxes) {
+Programs plan_programs(const Graph& graph, const BuildOptions& options, const std::vector<Box>& boxes) {
   Programs programs;
-  for (const Box& box : boxes) plan_steps(graph, false, exact, box, &programs.emplace_back());
+  for (const Box& box : boxes) plan_steps(graph, false, options, box, &programs.emplace_back());
   return programs;
 }
 
@@ -151,12 +153,13 @@ double working_set_of(const Programs& programs) {
 }
 
 // Lets the contractions `multiplying` exchange bf16. Returns whether that is faster, and undoes it where not.
-bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const std::vector<Box>& boxes, int exact,
-                     const tactics::SearchOptions& rules, Programs* programs, tactics::SearchStats* stats) {
+bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const std::vector<Box>& boxes,
+                     const BuildOptions& options, const tactics::SearchOptions& rules, Programs* programs,
+                     tactics::SearchStats* stats) {
   HalfStorage halves(graph, multiplying);
   if (halves.empty()) return false;
   halves.apply();
-  Programs changed = plan_programs(graph, exact, boxes);
+  Programs changed = plan_programs(graph, options, boxes);
   for (size_t program = 0; program < changed.size(); ++program) {
     for (size_t i = 0; i < changed[program].size(); ++i) {
       PlannedStep& step = changed[program][i];
@@ -181,7 +184,7 @@ bool exchange_halves(Graph& graph, const std::set<NodeId>& multiplying, const st
 Programs choose_tactics(Graph& graph, const std::vector<Box>& boxes, const BuildOptions& options,
                         tactics::SearchStats* stats) {
   using Clock = std::chrono::steady_clock;
-  Programs programs = plan_programs(graph, options.exact_contractions, boxes);
+  Programs programs = plan_programs(graph, options, boxes);
   if (options.begin_search) {
     std::vector<std::string> layers;
     for (const std::vector<PlannedStep>& steps : programs) {
@@ -202,15 +205,16 @@ Programs choose_tactics(Graph& graph, const std::vector<Box>& boxes, const Build
     rules.working_set = working_set;
     rules.budget_seconds -= std::chrono::duration<double>(Clock::now() - start).count();
     rules.budget_seconds = std::max(0.0, rules.budget_seconds);
-    return exchange_halves(graph, multiplying, boxes, options.exact_contractions, rules, &programs, stats);
+    return exchange_halves(graph, multiplying, boxes, options, rules, &programs, stats);
   };
+  const auto may_exchange = [&](const PlannedStep& step) { return !options.pins.fp32_outputs.contains(step.opt.name); };
   // A layer that is slower in bf16 may hand its neighbours more than it loses, so first with all that can.
   const std::set<NodeId> able = nodes_where(graph, programs, [&](const PlannedStep& step) {
-    return takes_epilogue(step.opt.op) && has_half_candidate(step, options.search);
+    return may_exchange(step) && takes_epilogue(step.opt.op) && has_half_candidate(step, options.search);
   });
   if (exchange(able)) return programs;
-  const std::set<NodeId> faster = nodes_where(graph, programs, [](const PlannedStep& step) {
-    return step.choice.candidate.kernel->precision == Precision::kBf16;
+  const std::set<NodeId> faster = nodes_where(graph, programs, [&](const PlannedStep& step) {
+    return may_exchange(step) && step.choice.candidate.kernel->precision == Precision::kBf16;
   });
   if (faster != able) exchange(faster);
   return programs;

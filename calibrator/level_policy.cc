@@ -24,6 +24,14 @@ LevelPolicy::LevelPolicy(const std::vector<ir::QuantisableLayer>& layers) {
   for (const ir::QuantisableLayer& layer : layers) levels_[layer.key] = kMadeUp;
 }
 
+void LevelPolicy::use(const TensorRtCache& cache, const std::vector<ir::QuantisableLayer>& layers) {
+  constexpr int32_t kMiddle = 128;  // TensorRT's level 0
+  for (const ir::QuantisableLayer& layer : layers) {
+    const auto scale = cache.scales.find(layer.activation);
+    if (scale != cache.scales.end()) levels_[layer.key] = {scale->second, kMiddle};
+  }
+}
+
 std::optional<ir::Levels> LevelPolicy::levels_for(const ir::QuantisableLayer& layer) const {
   const auto found = levels_.find(layer.key);
   if (found == levels_.end() || in_floats_.contains(layer.name)) return std::nullopt;

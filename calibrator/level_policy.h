@@ -9,6 +9,7 @@
 
 #include "builder/ir/precision_policy.h"
 #include "calibrator/calibration_cache.h"
+#include "calibrator/tensorrt_cache.h"
 
 namespace planwright::calibrator {
 
@@ -24,6 +25,9 @@ class LevelPolicy : public ir::PrecisionPolicy {
 
   // Levels made up for all of them, where only speed matters.
   explicit LevelPolicy(const std::vector<ir::QuantisableLayer>& layers);
+
+  // Layers whose activation the cache names have its levels: of both signs, whatever their values have.
+  void use(const TensorRtCache& cache, const std::vector<ir::QuantisableLayer>& layers);
 
   std::optional<ir::Levels> levels_for(const ir::QuantisableLayer& layer) const override;
 

@@ -70,6 +70,21 @@ SampleSource::SampleSource(const std::string& path, std::vector<InputSpec> input
   if (count_ == 0) refuse(fmt::format("{}: holds no samples; calibration needs at least one", path));
 }
 
+std::optional<InputSpec> SampleSource::find_labels() const {
+  if (!files_.front().ends_with(".npz")) return std::nullopt;
+  const arrays::NpzArchive archive(files_.front());
+  for (const char* name : {"label", "labels"}) {
+    const bool is_input =
+        std::any_of(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) { return input.name == name; });
+    if (is_input || !archive.has(name)) continue;
+    const DType type = archive.open(name).dtype();
+    if (is_float(type) || type == DType::kBool) continue;
+    const std::vector<int64_t>& dims = inputs_.front().dims;
+    return InputSpec{name, type, {dims.empty() ? kAnyLength : dims[0]}};
+  }
+  return std::nullopt;
+}
+
 void SampleSource::list_files(const std::string& path) {
   std::error_code problem;
   const fs::file_status status = fs::status(path, problem);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ class SampleSource {
   SampleSource(const std::string& path, std::vector<InputSpec> inputs, Warn warn = {});
   SampleSource(const SampleSource&) = delete;
   SampleSource& operator=(const SampleSource&) = delete;
+
+  // The array `label` or `labels` of the first file, where it holds integers and is no input: one for each row of the
+  // first input. Another source that is given it too reads it as part of its samples.
+  std::optional<InputSpec> find_labels() const;
 
   // At least one.
   uint64_t count() const { return count_; }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 
+#include "calibrator/arrays/byte_stream.h"
 #include "schemas/types/error.h"
 
 namespace planwright::calibrator {
@@ -15,6 +18,8 @@ namespace {
 constexpr std::string_view kStart = "TRT-";
 constexpr float kMostLevel = 127;
 constexpr size_t kHexDigits = 8;
+// A tensor takes some 50 bytes, so that is a million of them.
+constexpr uint64_t kMostBytes = 64 << 20;
 
 [[noreturn]] void refuse(const std::string& path, int line, const std::string& why) {
   throw Error(StatusCode::kInvalid, fmt::format("{}: line {}: {}", path, line, why));
@@ -68,6 +73,23 @@ TensorRtCache parse_tensorrt_cache(const std::string& path, std::string_view tex
     }
   }
   return cache;
+}
+
+std::optional<TensorRtCache> read_tensorrt_cache(const std::string& path) {
+  std::error_code problem;
+  if (!std::filesystem::exists(path, problem)) return std::nullopt;
+  arrays::File file(path);
+  std::string text(std::min<uint64_t>(file.size(), kStart.size()), '\0');
+  file.read(text.data(), text.size());
+  if (!is_tensorrt_cache(text)) return std::nullopt;
+  if (file.size() > kMostBytes) {
+    throw Error(StatusCode::kInvalid,
+                fmt::format("{}: {} bytes are too many for TensorRT's calibration cache", path, file.size()));
+  }
+  text.resize(file.size());
+  file.seek(0);
+  file.read(text.data(), text.size());
+  return parse_tensorrt_cache(path, text);
 }
 
 std::string format_tensorrt_cache(const TensorRtCache& cache) {

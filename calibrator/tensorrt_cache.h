@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CALIBRATOR_TENSORRT_CACHE_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ bool is_tensorrt_cache(std::string_view text);
 // `path` is for messages. Throws Error(kInvalid) with the line that is wrong: a scale must be a normal number above 0
 // (FAULTS B21).
 TensorRtCache parse_tensorrt_cache(const std::string& path, std::string_view text);
+
+// That of a file; nothing where there is no file, or one that does not begin as one does. Throws Error: kIo, kInvalid.
+std::optional<TensorRtCache> read_tensorrt_cache(const std::string& path);
 
 // Throws Error(kInvalid) for what the form cannot hold: a name of several lines or none, such a scale.
 std::string format_tensorrt_cache(const TensorRtCache& cache);

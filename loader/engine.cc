@@ -153,6 +153,7 @@ Status get_info(const pw_engine* engine, pw_engine_info* info) {
   answer.file_bytes = engine->file.file_bytes();
   answer.weight_bytes = engine->file.weights_bytes();
   answer.open_ms = engine->open_ms;
+  answer.note = engine->plan().note() == nullptr ? "" : engine->plan().note()->c_str();
   return give_info(answer, info);
 }
 

@@ -190,8 +190,10 @@ flatbuffers::DetachedBuffer encode_plan(const PlanModel& model, const std::vecto
   const auto node_names = builder.CreateVectorOfStrings(nodes.all());
   const auto weights =
       structs(builder, blobs, [](const BlobPlace& blob) { return plan::Blob(blob.offset, blob.size); });
-  plan::FinishPlanBuffer(builder, plan::CreatePlan(builder, producer, device, model.threads, name, expressions, symbols,
-                                                   guards, bindings, profiles, kernels, programs, weights, node_names));
+  const auto note = model.note.empty() ? 0 : builder.CreateString(model.note);
+  plan::FinishPlanBuffer(
+      builder, plan::CreatePlan(builder, producer, device, model.threads, name, expressions, symbols, guards, bindings,
+                                profiles, kernels, programs, weights, node_names, note));
   return builder.Release();
 }
 

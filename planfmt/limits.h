@@ -22,6 +22,7 @@ inline constexpr uint32_t kMaxStepOperands = 1u << 14;  // a Concat of thousands
 inline constexpr uint32_t kMaxStepScalars = 1u << 14;
 inline constexpr uint32_t kMaxRegionDepth = 16;  // bodies of If and Loop within each other
 inline constexpr uint32_t kMaxInputValues = 64;  // of one shape input
+inline constexpr uint32_t kMaxNoteBytes = 4096;
 inline constexpr int32_t kMaxThreads = 256;
 
 }  // namespace planwright::planfmt

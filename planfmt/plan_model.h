@@ -127,6 +127,7 @@ class WeightStore {
 
 struct PlanModel {
   std::string producer, device, model;
+  std::string note;  // kMaxNoteBytes at most
   int32_t threads = 1;
   std::vector<ExprModel> expressions;
   std::vector<SymbolModel> symbols;

@@ -38,6 +38,10 @@ Status verify_counts(const plan::Plan& plan) {
     return error(StatusCode::kCorrupt, "the plan was tuned for %d threads; 1 to %d are allowed", plan.threads(),
                  kMaxThreads);
   }
+  if (plan.note() != nullptr && plan.note()->size() > kMaxNoteBytes) {
+    return error(StatusCode::kCorrupt, "the plan's note has %u bytes, more than the %u allowed", plan.note()->size(),
+                 kMaxNoteBytes);
+  }
   return kOkStatus;
 }
 

@@ -82,7 +82,8 @@ class CandidateList {
       return refuse(kernel, "computes in bf16; --bf16 allows it");
     }
     if (kernel.precision == Precision::kBf16 && spec_.full_precision) {
-      return refuse(kernel, "computes in bf16, and a logarithm follows");
+      return refuse(
+          kernel, "computes in bf16, and the layer stays in fp32: a logarithm follows, or --maxDrop or a pin says so");
     }
     for (const TacticParams& tactic : tactics_of(kernel)) {
       if (std::string reason = refusal_anywhere(kernel, tactic, spec_, corners_, options_); reason.empty()) {
@@ -110,6 +111,19 @@ class CandidateList {
         return false;
       if (&kernel != last) refuse(kernel, "of a lower instruction set; tried from --builderOptimizationLevel=4 on");
       last = &kernel;
+      return true;
+    });
+  }
+
+  // Where there are any in bf16.
+  void drop_others_than_bf16(const KernelDescriptor& reference) {
+    const auto is_bf16 = [](const Candidate& candidate) { return candidate.kernel->precision == Precision::kBf16; };
+    if (std::none_of(list_.begin(), list_.end(), is_bf16)) return;
+    const KernelDescriptor* last = nullptr;
+    std::erase_if(list_, [&](const Candidate& candidate) {
+      if (is_bf16(candidate) || candidate.kernel == &reference) return false;
+      if (candidate.kernel != last) refuse(*candidate.kernel, "does not compute in bf16, to which the layer is pinned");
+      last = candidate.kernel;
       return true;
     });
   }
@@ -166,6 +180,7 @@ std::vector<Candidate> candidates(const StepSpec& spec, const std::vector<const 
   }
   list.consider(reference);
   list.drop_low_tiers();
+  if (spec.only_bf16) list.drop_others_than_bf16(reference);
   return list.take();
 }
 

@@ -84,6 +84,7 @@ TacticKey key_of(const StepSpec& spec, int threads) {
   // PwInstr is 16 bytes without padding (program.h), the form the engine file stores.
   key.add_bytes(spec.program.data(), spec.program.size() * sizeof(PwInstr));
   if (spec.full_precision) key.add(1);
+  if (spec.only_bf16) key.add(2);
   if (spec.custom != nullptr) {
     key.add_bytes(spec.custom->title, strlen(spec.custom->title));
     key.add(spec.custom->functions.version);

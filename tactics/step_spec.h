@@ -29,6 +29,7 @@ struct StepSpec {
   std::vector<PwInstr> program;
   const CustomOperator* custom = nullptr;  // of kCustom: its one kernel
   bool full_precision = false;             // no kernel may compute it in less than its type
+  bool only_bf16 = false;                  // where a kernel in bf16 may, no other may: only the last resort stays
   std::string name;                        // the layer, for messages; not part of the key
 };
 

@@ -11,6 +11,7 @@
 #include "apps/buildengine/drop.h"
 #include "apps/buildengine/loose_engine.h"
 #include "apps/common/inference.h"
+#include "schemas/types/error.h"
 #include "tactics/kernels/registry.h"
 
 namespace planwright::apps {
@@ -101,7 +102,7 @@ class Keeper {
 builder::BuildResult rebuild(const AccuracyRequest& request, int exact_contractions, int contractions) {
   builder::BuildOptions options = request.options;
   options.exact_contractions = exact_contractions;
-  options.search.bf16 = exact_contractions < contractions;
+  options.search.bf16 = exact_contractions < contractions || !options.pins.bf16.empty();
   return builder::build(request.import(), options);
 }
 
@@ -129,9 +130,11 @@ void report_rounding(const AccuracyRequest& request, const builder::BuildResult&
 
 builder::BuildResult keep_accuracy(const AccuracyRequest& request, builder::BuildResult built) try {
   const Keeper keeper(request);
+  const auto note = [](const Drop& drop) { return fmt::format("bf16: on random inputs {}", words_for(drop)); };
   const Drop first = keeper.drop_of(built.plan);
   if (first.output.empty()) return built;
   if (first.value <= request.max_drop) {
+    built.plan.note = note(first);
     request.say(fmt::format("bf16 against fp32, on random inputs: {}", words_for(first)));
     return built;
   }
@@ -144,11 +147,25 @@ builder::BuildResult keep_accuracy(const AccuracyRequest& request, builder::Buil
     mended = rebuild(request, exact, count);
     drop = keeper.drop_of(mended.plan);
   }
+  if (drop.value > request.max_drop && multiplies_in_bf16(mended.plan)) {
+    const std::string text =
+        fmt::format("with the layers pinned to bf16 alone {}, on random inputs, and --maxDrop allows {:g}",
+                    words_for(drop), request.max_drop);
+    if (request.obeys_pins) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("--precisionConstraints=obey: {}; pin fewer layers, or allow more", text));
+    }
+    request.warn(text + ": these pins are dropped");
+    AccuracyRequest free = request;
+    free.options.pins.bf16.clear();
+    return keep_accuracy(free, std::move(built));
+  }
   request.warn(
       fmt::format("in bf16 {}, on random inputs, and --maxDrop allows {:g}: {} of {} contractions stay in fp32, "
                   "which leaves {:.2g}",
                   words_for(first), request.max_drop, exact == count ? "all" : fmt::format("the first {}", exact),
                   count, drop.value));
+  if (multiplies_in_bf16(mended.plan)) mended.plan.note = note(drop);
   return mended;
 } catch (const pw::Failure& failure) {
   request.warn(fmt::format("how far bf16 is from fp32 is not known, for random inputs do not run: {}", failure.what()));

@@ -12,10 +12,12 @@
 
 #include "apps/buildengine/calibrate.h"
 #include "apps/buildengine/held_out.h"
+#include "apps/buildengine/layer_info.h"
 #include "apps/buildengine/temporary_cache.h"
 #include "apps/common/interrupt.h"
 #include "builder/onnx/import.h"
 #include "calibrator/level_policy.h"
+#include "calibrator/tensorrt_cache.h"
 #include "planfmt/lifetimes.h"
 #include "schemas/types/error.h"
 
@@ -46,12 +48,10 @@ double time_of(const planfmt::PlanModel& plan) {
 }
 
 // Whether the model's own quantisation has layers multiply bytes.
-bool multiplies_bytes(const planfmt::PlanModel& plan) {
+bool is_quantised(const planfmt::PlanModel& plan) {
   for (const planfmt::ProgramModel& program : plan.programs) {
     for (const planfmt::StepModel* step : sequence_of(program).steps) {
-      if (!takes_epilogue(static_cast<OpKind>(step->op)) || step->inputs.empty() || step->inputs[0] < 0) continue;
-      const DType type = program.tensors[static_cast<size_t>(step->inputs[0])].dtype;
-      if (type == DType::kU8 || type == DType::kI8) return true;
+      if (multiplies_bytes(program, *step)) return true;
     }
   }
   return false;
@@ -69,7 +69,8 @@ class Int8Builder {
       : request_(request),
         options_(request.options),
         graph_(builder::prepare(builder::import_model(request.model, options_.profiles), options_)),
-        cache_(request.int8.calib, request.warn),
+        tensorrt_(calibrator::read_tensorrt_cache(request.int8.calib)),
+        cache_(tensorrt_ ? "" : request.int8.calib, request.warn),
         start_(Clock::now()) {
     if (options_.search.timing_cache_path.empty()) {
       own_cache_ = std::make_unique<TemporaryCache>();
@@ -82,9 +83,11 @@ class Int8Builder {
     if (exact.quantisable.empty()) return in_floats("no layer of the model could be int8");
     if (!request_.int8.perf_only) {
       if (!calibrate(exact)) return in_floats("the model's own quantisation is kept");
+      find_pinned(exact);
       choose_levels();
     } else {
       layers_ = exact.quantisable;
+      find_pinned(exact);
       policy_ = std::make_unique<LevelPolicy>(layers_);
     }
     choose_by_time();
@@ -94,7 +97,7 @@ class Int8Builder {
 
  private:
   // A build of first candidates: which they are matters little to what they compute.
-  BuildResult untimed(const LevelPolicy* policy, bool expose = false) const {
+  BuildResult untimed(const ir::PrecisionPolicy* policy, bool expose = false) const {
     BuildOptions options = quiet_options();
     options.search.optimization_level = 0;
     options.search.bf16 = false;
@@ -125,19 +128,21 @@ class Int8Builder {
   bool calibrate(BuildResult& exact) {
     const Int8Options& int8 = request_.int8;
     const bool is_known = std::all_of(exact.quantisable.begin(), exact.quantisable.end(),
-                                      [&](const ir::QuantisableLayer& layer) { return cache_.find(layer.key); });
+                                      [&](const ir::QuantisableLayer& layer) { return knows(layer); });
+    if (tensorrt_) warn_of_strangers();
     std::vector<Tensors> held;
+    std::string labels;
     if (!int8.calib_data.empty()) {
       calibrator::SampleSource samples(int8.calib_data, sample_inputs(request_.model), request_.warn);
       SampleSurvey survey = survey_samples(request_.model, samples, int8.eval_data.empty() ? kMostHeldOut : 0);
       if (!is_known) run_samples(exact, samples, survey);
       held = std::move(survey.held_out);
     } else if (int8.calib.empty() || !has_some(exact.quantisable)) {
-      if (multiplies_bytes(exact.plan)) return false;
+      if (is_quantised(exact.plan)) return false;
       refuse_uncalibrated();
     }
     for (const ir::QuantisableLayer& layer : exact.quantisable) {
-      if (cache_.find(layer.key) != nullptr) layers_.push_back(layer);
+      if (knows(layer)) layers_.push_back(layer);
     }
     if (const size_t lost = exact.quantisable.size() - layers_.size(); lost > 0) {
       request_.warn(
@@ -145,21 +150,44 @@ class Int8Builder {
                       "calibrate them",
                       lost, exact.quantisable.size(), int8.calib));
     }
-    if (!int8.eval_data.empty()) held = read_all(int8.eval_data);
+    if (!int8.eval_data.empty()) held = read_all(int8.eval_data, &labels);
     std::erase_if(held, [&](const Tensors& sample) { return !fits(sample); });
     if (held.empty()) {
       request_.warn(
           "how far int8 is from fp32 is not measured: there are no samples to hold out; give --evalData, or "
           "at least 8 samples with --calibData, of shapes that the engine is built for");
     } else {
-      held_out_.emplace(std::move(held), untimed(nullptr).plan);
+      held_out_.emplace(std::move(held), untimed(nullptr).plan, labels);
     }
     return true;
   }
 
   bool has_some(const std::vector<ir::QuantisableLayer>& layers) const {
-    return std::any_of(layers.begin(), layers.end(),
-                       [&](const ir::QuantisableLayer& layer) { return cache_.find(layer.key) != nullptr; });
+    return std::any_of(layers.begin(), layers.end(), [&](const ir::QuantisableLayer& layer) { return knows(layer); });
+  }
+
+  bool knows(const ir::QuantisableLayer& layer) const { return is_of_tensorrt(layer) || cache_.find(layer.key); }
+  bool is_of_tensorrt(const ir::QuantisableLayer& layer) const {
+    return tensorrt_ && tensorrt_->scales.contains(layer.activation);
+  }
+
+  // TensorRT's cache may be another model's, or name tensors by its own names of them.
+  void warn_of_strangers() const {
+    std::set<std::string> tensors;
+    const ir::Graph graph = builder::import_model(request_.model, options_.profiles);
+    for (const ir::ValueId input : graph.inputs) tensors.insert(graph.value(input).name);
+    for (const ir::NodeId id : graph.order()) {
+      for (const ir::ValueId output : graph.node(id).outputs) {
+        if (output != ir::kNone) tensors.insert(graph.value(output).name);
+      }
+    }
+    std::vector<std::string> strangers;
+    for (const auto& [name, scale] : tensorrt_->scales) {
+      if (!tensors.contains(name)) strangers.push_back(name);
+    }
+    if (strangers.empty()) return;
+    request_.warn(fmt::format("{}: {} of {} names are of no tensor of this model (first: {})", request_.int8.calib,
+                              strangers.size(), tensorrt_->scales.size(), strangers.front()));
   }
 
   [[noreturn]] void refuse_uncalibrated() const {
@@ -216,8 +244,14 @@ class Int8Builder {
     return holds_shapes(shapes);
   }
 
-  std::vector<Tensors> read_all(const std::string& path) const {
-    calibrator::SampleSource samples(path, sample_inputs(request_.model), request_.warn);
+  // `labels`: the name of the array of each sample that holds labels, where there is one.
+  std::vector<Tensors> read_all(const std::string& path, std::string* labels) const {
+    std::vector<calibrator::InputSpec> arrays = sample_inputs(request_.model);
+    if (const auto found = calibrator::SampleSource(path, arrays).find_labels()) {
+      *labels = found->name;
+      arrays.push_back(*found);
+    }
+    calibrator::SampleSource samples(path, arrays, request_.warn);
     std::vector<Tensors> all;
     for (Tensors sample; samples.next(&sample);) all.push_back(std::move(sample));
     return all;
@@ -229,10 +263,14 @@ class Int8Builder {
     std::vector<calibrator::Calibrator> candidates(std::begin(calibrator::kCalibrators),
                                                    std::end(calibrator::kCalibrators));
     if (request_.int8.calibrator) candidates = {*request_.int8.calibrator};
-    if (!held_out_) candidates.resize(1);
+    const bool is_given = std::all_of(layers_.begin(), layers_.end(),
+                                      [&](const ir::QuantisableLayer& layer) { return is_of_tensorrt(layer); });
+    if (!held_out_ || is_given) candidates.resize(1);
     std::optional<double> least;
     for (const calibrator::Calibrator candidate : candidates) {
       auto policy = std::make_unique<LevelPolicy>(cache_, layers_, candidate);
+      if (tensorrt_) policy->use(*tensorrt_, layers_);
+      policy->keep_in_floats(pinned_floats_);
       double drop = 0;
       if (candidates.size() > 1) {
         drop = held_out_->drop_of(untimed(policy.get()).plan).value;
@@ -242,8 +280,63 @@ class Int8Builder {
       if (least && drop >= *least) continue;
       least = drop;
       policy_ = std::move(policy);
-      calibrator_ = candidate;
+      if (!is_given) calibrator_ = candidate;
     }
+  }
+
+  // ---- Pins
+
+  // Which layers are not to be chosen for.
+  void find_pinned(const BuildResult& exact) {
+    if (request_.pins.empty()) return;
+    LayerPins::Quantised pinned = request_.pins.quantised(untimed(nullptr).plan, exact.quantisable);
+    std::vector<UnheldPin> without_levels;
+    for (const std::string& name : pinned.int8) {
+      if (has_levels(name)) continue;
+      without_levels.push_back({name, "is pinned to int8, and its calibration is not known: give --calibData"});
+    }
+    report_unheld(without_levels, request_.pins.obeys(), request_.warn);
+    for (const UnheldPin& pin : without_levels) pinned.int8.erase(pin.layer);
+    pinned_int8_ = std::move(pinned.int8);
+    pinned_floats_ = std::move(pinned.floats);
+  }
+
+  bool has_levels(const std::string& name) const {
+    return std::any_of(layers_.begin(), layers_.end(), [&](const auto& layer) { return layer.name == name; });
+  }
+
+  // The layers that may be int8 or not.
+  LayerNames free_layers() const {
+    LayerNames names;
+    for (const ir::QuantisableLayer& layer : layers_) {
+      if (!pinned_int8_.contains(layer.name) && !pinned_floats_.contains(layer.name)) names.insert(layer.name);
+    }
+    return names;
+  }
+
+  // Those of a choice, and those that are pinned there.
+  LayerNames with_pinned(LayerNames in_floats) const {
+    in_floats.insert(pinned_floats_.begin(), pinned_floats_.end());
+    return in_floats;
+  }
+
+  size_t int8_count(const LayerNames& in_floats) const {
+    const LayerNames all = with_pinned(in_floats);
+    return static_cast<size_t>(std::count_if(
+        layers_.begin(), layers_.end(), [&](const ir::QuantisableLayer& layer) { return !all.contains(layer.name); }));
+  }
+
+  // No assignment that keeps to the pins is close enough to fp32.
+  void give_up_pins(double drop) {
+    const std::string text =
+        fmt::format("with the {} layer{} pinned to int8 alone outputs are off by {:.2g}, and --maxDrop allows {:.2g}",
+                    pinned_int8_.size(), pinned_int8_.size() == 1 ? "" : "s", drop, request_.int8.max_drop);
+    if (request_.pins.obeys()) {
+      throw Error(StatusCode::kInvalid,
+                  fmt::format("--precisionConstraints=obey: {}; pin fewer layers, or allow more", text));
+    }
+    request_.warn(text + ": these pins are dropped");
+    pinned_int8_.clear();
   }
 
   // ---- Choice
@@ -257,7 +350,7 @@ class Int8Builder {
     stop_if_interrupted();
     BuildOptions options = quiet_options();
     options.precisions = policy_.get();
-    policy_->keep_in_floats(in_floats);
+    policy_->keep_in_floats(with_pinned(in_floats));
     Timed made{builder::build_prepared(graph_.copy(), options), 0};
     made.us = time_of(made.built.plan);
     tactics_timed_ += made.built.search.timed;
@@ -273,12 +366,15 @@ class Int8Builder {
   // Moves one layer after another into int8 or out of it where that makes the engine faster, until no single one does.
   Assignment improved(Assignment now) {
     constexpr int kRounds = 3;
+    const LayerNames free = free_layers();
+    std::vector<std::string> free_in_order = names_of(layers_);
+    std::erase_if(free_in_order, [&](const std::string& name) { return !free.contains(name); });
     for (int round = 0; round < kRounds; ++round) {
       const double before = now.us;
       size_t done = 0;
-      for (const std::string& name : names_of(layers_)) {
+      for (const std::string& name : free_in_order) {
         if (is_out_of_time()) return now;
-        request_.progress("choosing precisions", ++done, layers_.size());
+        request_.progress("choosing precisions", ++done, free_in_order.size());
         LayerNames changed = now.in_floats;
         const bool was_int8 = changed.insert(name).second;
         if (!was_int8) changed.erase(name);
@@ -298,20 +394,21 @@ class Int8Builder {
     tactics_timed_ += floats_.search.timed;
     floats_us_ = time_of(floats_.plan);
     if (options_.search.optimization_level == 0) return;  // nothing is timed
-    LayerNames all;
-    for (const std::string& name : names_of(layers_)) all.insert(name);
+    const LayerNames all = free_layers();
     const double all_us = timed({}).us;
-    request_.detail(
-        fmt::format("in floats {:.0f} us; all of {} layers in int8 {:.0f} us", floats_us_, layers_.size(), all_us));
+    request_.detail(fmt::format("in floats {:.0f} us; all {} layers that may be in int8 {:.0f} us", floats_us_,
+                                int8_count({}), all_us));
     Assignment best = improved({{}, all_us});
-    if (all_us > floats_us_) {
-      Assignment other = improved({all, floats_us_});
+    const double least_us = pinned_int8_.empty() ? floats_us_ : timed(all).us;
+    if (all_us > least_us) {
+      Assignment other = improved({all, least_us});
       if (other.us < best.us) best = std::move(other);
     }
     in_floats_ = std::move(best.in_floats);
-    request_.detail(fmt::format("{} layers in int8 take {:.0f} us", layers_.size() - in_floats_.size(), best.us));
+    request_.detail(fmt::format("{} layers in int8 take {:.0f} us", int8_count(in_floats_), best.us));
   }
 
+  // With these layers in floats, whatever is pinned.
   double drop_without(const LayerNames& in_floats) {
     policy_->keep_in_floats(in_floats);
     return held_out_->drop_of(untimed(policy_.get()).plan).value;
@@ -320,18 +417,26 @@ class Int8Builder {
   // Takes layers out of int8 until the outputs are close enough: those first that lose most for what they gain.
   void choose_by_accuracy() {
     const double allowed = request_.int8.max_drop;
-    first_drop_ = drop_without(in_floats_);
+    first_drop_ = drop_without(with_pinned(in_floats_));
     if (first_drop_ <= allowed) return;
-    LayerNames all;
+    if (!pinned_int8_.empty()) {
+      const double least = drop_without(with_pinned(free_layers()));
+      if (least > allowed) {
+        give_up_pins(least);
+        return choose_by_accuracy();
+      }
+    }
+    LayerNames all = with_pinned({});
     for (const std::string& name : names_of(layers_)) all.insert(name);
     std::vector<std::pair<double, std::string>> order;
     size_t done = 0;
     for (const std::string& name : all) {
       request_.progress("measuring layers", ++done, all.size());
-      if (in_floats_.contains(name)) continue;
+      if (with_pinned(in_floats_).contains(name)) continue;
       LayerNames others = all;
       others.erase(name);
       drops_[name] = drop_without(others);
+      if (pinned_int8_.contains(name)) continue;
       const auto gain = gain_us_.find(name);
       order.emplace_back(drops_[name] / std::max(gain == gain_us_.end() ? 1.0 : gain->second, 0.1), name);
     }
@@ -344,7 +449,7 @@ class Int8Builder {
     size_t too_few = 0, enough = order.size();
     while (enough - too_few > 1) {
       const size_t middle = (too_few + enough) / 2;
-      (drop_without(without_first(middle)) <= allowed ? enough : too_few) = middle;
+      (drop_without(with_pinned(without_first(middle))) <= allowed ? enough : too_few) = middle;
     }
     in_floats_ = without_first(enough);
   }
@@ -353,7 +458,7 @@ class Int8Builder {
 
   Int8Result in_floats(const std::string& why) {
     request_.say(fmt::format("int8: {}", why));
-    return {builder::build_prepared(graph_.copy(), request_.options), {}, {}};
+    return {builder::build_prepared(graph_.copy(), request_.options), {}, 0};
   }
 
   Int8Result finish() {
@@ -366,21 +471,22 @@ class Int8Builder {
     }
     const bool is_timed = options_.search.optimization_level > 0;
     // What int8 layers in the middle of floats gain may be less than the conversions around them cost.
-    while (in_floats_.size() < layers_.size()) {
+    while (int8_count(in_floats_) > 0) {
       BuildOptions options = options_;
       options.precisions = policy_.get();
-      policy_->keep_in_floats(in_floats_);
+      policy_->keep_in_floats(with_pinned(in_floats_));
       BuildResult made = builder::build_prepared(graph_.copy(), options);
       const double us = time_of(made.plan);
-      if (is_timed && us > kWorthInt8 * floats_us_) break;
+      if (is_timed && pinned_int8_.empty() && us > kWorthInt8 * floats_us_) break;
       const Drop drop = held_out_ ? held_out_->drop_of(made.plan) : Drop{};
       if (held_out_ && drop.value > request_.int8.max_drop) {
-        take_out_worst();
+        take_out_worst(drop.value);
         continue;
       }
-      for (LayerSensitivity& layer : result.layers) layer.is_int8 = !in_floats_.contains(layer.name);
-      result.note = note_of(drop, us);
+      for (LayerSensitivity& layer : result.layers) layer.is_int8 = !with_pinned(in_floats_).contains(layer.name);
       result.built = std::move(made);
+      result.built.plan.note = note_of(drop);
+      if (us > 0) result.speed_up = floats_us_ / us;
       result.built.search.timed += tactics_timed_;
       return result;
     }
@@ -398,43 +504,41 @@ class Int8Builder {
   }
 
   // Tactics other than those measured with round otherwise, which may just be too much.
-  void take_out_worst() {
+  void take_out_worst(double drop) {
     std::string worst;
     double most = -1;
-    for (const ir::QuantisableLayer& layer : layers_) {
-      if (in_floats_.contains(layer.name)) continue;
-      const auto drop = drops_.find(layer.name);
-      const double value = drop == drops_.end() ? 0 : drop->second;
-      if (value > most) most = value, worst = layer.name;
+    for (const std::string& name : free_layers()) {
+      if (in_floats_.contains(name)) continue;
+      const auto measured = drops_.find(name);
+      const double value = measured == drops_.end() ? 0 : measured->second;
+      if (value > most) most = value, worst = name;
     }
+    if (most < 0) return give_up_pins(drop);
     in_floats_.insert(worst);
   }
 
-  std::string note_of(const Drop& drop, double us) const {
-    std::string text = fmt::format("int8: {} of {} layers", layers_.size() - in_floats_.size(), layers_.size());
-    if (request_.int8.perf_only) return text + " with made-up ranges, so the outputs mean nothing (--int8=perfOnly)";
+  // Nothing that was timed, for the engine is to be the same when it is built again.
+  std::string note_of(const Drop& drop) const {
+    std::string text = fmt::format("int8: {} of {} layers", int8_count(in_floats_), layers_.size());
+    if (request_.int8.perf_only) return text + ", made-up ranges: outputs mean nothing (--int8=perfOnly)";
+    if (tensorrt_) text += fmt::format(", levels of TensorRT's {}", tensorrt_->algorithm);
     if (calibrator_) text += fmt::format(", calibrator {}", calibrator::name_of(*calibrator_));
-    if (us > 0) text += fmt::format(", {:.2f} times the speed of floats", floats_us_ / us);
-    if (held_out_) {
-      text += fmt::format("; on {} held-out samples output '{}' is off by {:.2g} at most (L2 {:.2g})",
-                          held_out_->count(), drop.output, drop.value, std::sqrt(2 * drop.value));
-    } else {
-      text += "; not measured";
-    }
-    return text;
+    return text + "; " + (held_out_ ? held_out_->words_for(drop) : "not measured");
   }
 
   const Int8Request& request_;
   BuildOptions options_;  // with a timing cache
   const ir::Graph graph_;
   std::unique_ptr<TemporaryCache> own_cache_;
-  calibrator::CalibrationCache cache_;
+  const std::optional<calibrator::TensorRtCache> tensorrt_;
+  calibrator::CalibrationCache cache_;  // where there is TensorRT's, of this process
   const Clock::time_point start_;
   std::vector<ir::QuantisableLayer> layers_;
   std::optional<HeldOut> held_out_;
   std::unique_ptr<LevelPolicy> policy_;
   std::optional<calibrator::Calibrator> calibrator_;
-  LayerNames in_floats_;
+  LayerNames pinned_int8_, pinned_floats_;
+  LayerNames in_floats_;  // of those that are not pinned
   BuildResult floats_;
   double floats_us_ = 0, first_drop_ = 0;
   std::map<std::string, double> gain_us_, drops_;

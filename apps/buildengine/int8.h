@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "apps/buildengine/drop.h"
+#include "apps/buildengine/layer_pins.h"
+#include "apps/buildengine/sensitivity.h"
 #include "builder/build.h"
 #include "builder/onnx/model.h"
 #include "calibrator/thresholds.h"
@@ -27,26 +29,20 @@ struct Int8Request {
   const builder::OnnxModel& model;
   builder::BuildOptions options;  // of the best build in floats
   Int8Options int8;
+  LayerPins pins;
   std::function<void(const std::string&)> say, detail, warn;
   std::function<void(const char* what, uint64_t done, uint64_t total)> progress;
 };
 
-// What was found of a layer that could be int8.
-struct LayerSensitivity {
-  std::string name;
-  std::optional<double> drop;     // of an engine in which it alone is int8; measured where all together are too far off
-  std::optional<double> gain_us;  // by which the engine is slower where it is in floats; of layers that were tried
-  bool is_int8 = false;
-};
-
 struct Int8Result {
-  builder::BuildResult built;
+  builder::BuildResult built;  // its plan's note says how many layers are int8 and how far off that is; none in floats
   std::vector<LayerSensitivity> layers;
-  std::string note;  // for the engine and its user: which layers, how far off
+  double speed_up = 0;  // over the engine in floats, as steps were timed one by one; 0: not timed, or in floats
 };
 
 // The fastest of: the engine in floats; engines with those layers in int8 that are faster so and whose outputs, on the
-// samples held out, are within what is allowed. Throws Error: kInvalid (FAULTS B20) where nothing says how to quantise.
+// samples held out, are within what is allowed. Layers that are pinned stay as they are pinned. Throws Error: kInvalid
+// where nothing says how to quantise (FAULTS B20), and where pins are obeyed and cannot hold.
 Int8Result build_int8(const Int8Request& request);
 
 }  // namespace planwright::apps

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -12,9 +13,11 @@
 #include "apps/buildengine/explain.h"
 #include "apps/buildengine/int8.h"
 #include "apps/buildengine/layer_info.h"
+#include "apps/buildengine/layer_pins.h"
 #include "apps/buildengine/options.h"
 #include "apps/buildengine/profiles.h"
 #include "apps/buildengine/progress.h"
+#include "apps/buildengine/sensitivity.h"
 #include "apps/common/console.h"
 #include "apps/common/files.h"
 #include "apps/common/inference.h"
@@ -24,7 +27,9 @@
 #include "apps/common/report.h"
 #include "builder/build.h"
 #include "builder/onnx/import.h"
+#include "builder/passes/quantisable_layers.h"
 #include "planfmt/lifetimes.h"
+#include "planfmt/limits.h"
 #include "planfmt/write.h"
 #include "schemas/types/error.h"
 
@@ -37,6 +42,11 @@ constexpr double kMib = 1024.0 * 1024.0;
 // The model, the engine, the timing cache and the layers are files of their own, and the last three can be written.
 void check_paths(std::vector<NamedFile> read, const EngineOptions& options) {
   for (const std::string& path : options.plugins) read.push_back({"--plugins", path});
+  if (options.int8) {
+    read.push_back({"--calibData", options.int8->calib_data});
+    read.push_back({"--evalData", options.int8->eval_data});
+    read.push_back({"--calib", options.int8->calib});
+  }
   check_files(read, {{"--saveEngine", options.save_engine},
                      {"--timingCacheFile", options.search.timing_cache_path},
                      {"--exportLayerInfo", options.export_layer_info}});
@@ -79,6 +89,7 @@ void print_build_report(const builder::BuildResult& built, const EngineOptions& 
   }
   fmt::print("\n=== Engine ===\nDevice: {}   Threads: {}\nWeights: {:.2f} MiB\n", built.plan.device, built.plan.threads,
              static_cast<double>(built.plan.weights.total_bytes()) / kMib);
+  if (!built.plan.note.empty()) fmt::print("Precision: {}\n", built.plan.note);
   fmt::print("Tactics timed: {}   Timing cache hits: {}\n", built.search.timed, built.search.cache_hits);
   if (std::isfinite(options.search.budget_seconds)) {
     fmt::print("Search budget: {:g} s   Layers timed: {} ({} cut short)   Left to the best guess: {}\n",
@@ -168,6 +179,43 @@ Status try_to_open(const std::string& path, bool has_plugins) {
   return error(code, "%sthe engine built cannot be opened: %s", whose, words.c_str());
 }
 
+// The pins of the model's layers; their steps go into `build`. What cannot hold is known from builds that time nothing.
+LayerPins resolve_pins(const EngineOptions& options, const ir::Graph& graph, builder::BuildOptions& build,
+                       Progress& progress) {
+  if (options.pins.empty()) {
+    if (options.pins.constraint == PinConstraint::kNone) {
+      progress.warn("--precisionConstraints=none: --layerPrecisions and --layerOutputTypes are ignored");
+    }
+    return {};
+  }
+  const LayerPins pins(options.pins, node_names(graph));
+  builder::BuildOptions untimed;
+  untimed.profiles = build.profiles;
+  untimed.search = build.search;
+  untimed.search.optimization_level = 0;
+  untimed.search.explain = false;
+  untimed.search.warn = nullptr;
+  untimed.search.bf16 = false;
+  untimed.weight_only = build.weight_only;
+  const ir::Graph prepared = builder::prepare(graph.copy(), untimed);
+  const planfmt::PlanModel floats = builder::build_prepared(prepared.copy(), untimed).plan;
+  build.pins = untimed.pins = pins.steps(floats);
+  std::vector<ir::QuantisableLayer> layers;
+  std::set<std::string> names;
+  for (const builder::QuantisableNode& node : builder::quantisable_nodes(prepared)) {
+    if (!options.int8) break;
+    layers.push_back(node.layer);
+    names.insert(node.layer.name);
+  }
+  untimed.search.bf16 = build.search.bf16;
+  std::vector<UnheldPin> unheld = pins.quantised(floats, layers).unheld;
+  for (UnheldPin& pin : pins.unheld(builder::build_prepared(prepared.copy(), untimed).plan, names)) {
+    unheld.push_back(std::move(pin));
+  }
+  report_unheld(unheld, pins.obeys(), [&](const std::string& text) { progress.warn(text); });
+  return pins;
+}
+
 int run_main(int argc, char** argv) {
   const std::optional<EngineOptions> parsed = parse_build_options(argc, argv);
   if (!parsed) return kExitPassed;
@@ -207,17 +255,22 @@ int run_main(int argc, char** argv) {
                            options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
   ir::Graph graph = builder::import_model(model, build_options.profiles);
   for (const std::string& text : graph.warnings) progress.warn(text);
+  const LayerPins pins = resolve_pins(options, graph, build_options, progress);
   Int8Result made;
   if (options.int8) {
     made = build_int8(
         {.model = model,
          .options = build_options,
          .int8 = *options.int8,
+         .pins = pins,
          .say = [&](const std::string& text) { progress.say(text); },
          .detail = [&](const std::string& text) { progress.detail(text); },
          .warn = [&](const std::string& text) { progress.warn(text); },
          .progress = [&](const char* what, uint64_t done, uint64_t total) { progress.step(what, done, total); }});
-    if (!made.note.empty()) progress.say(made.note);
+    for (const std::string& line : sensitivity_table(made.layers)) progress.detail(line);
+    if (made.speed_up > 0) {
+      progress.say(fmt::format("{}; {:.2f} times the speed of floats", made.built.plan.note, made.speed_up));
+    }
   } else {
     made.built = builder::build(std::move(graph), build_options);
   }
@@ -225,11 +278,17 @@ int run_main(int argc, char** argv) {
   const AccuracyRequest accuracy{.import = [&] { return builder::import_model(model, build_options.profiles); },
                                  .options = build_options,
                                  .max_drop = options.max_drop,
+                                 .obeys_pins = pins.obeys(),
                                  .say = [&](const std::string& text) { progress.say(text); },
                                  .warn = [&](const std::string& text) { progress.warn(text); }};
-  if (made.note.empty() && multiplies_in_bf16(built.plan) && options.max_drop < 1)
-    built = keep_accuracy(accuracy, std::move(built));
+  if (built.plan.note.empty() && multiplies_in_bf16(built.plan)) {
+    if (options.max_drop < 1) built = keep_accuracy(accuracy, std::move(built));
+    if (built.plan.note.empty() && multiplies_in_bf16(built.plan)) built.plan.note = "bf16: not measured";
+  }
+  // The names of a model's outputs may have any length.
+  built.plan.note.resize(std::min<size_t>(built.plan.note.size(), planfmt::kMaxNoteBytes));
   if (options.weight_only) report_rounding(accuracy, built);
+  report_unheld(pins.unheld(built.plan), pins.obeys(), [&](const std::string& text) { progress.warn(text); });
   warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();
@@ -237,7 +296,7 @@ int run_main(int argc, char** argv) {
     const auto check = [&](const std::string& path) { return try_to_open(path, !options.plugins.empty()); };
     throw_if_error(planfmt::write_engine(built.plan, options.save_engine, check), "--saveEngine: ");
   }
-  if (!options.export_layer_info.empty()) export_layer_info(built.plan, options.export_layer_info);
+  if (!options.export_layer_info.empty()) export_layer_info(built.plan, made.layers, pins, options.export_layer_info);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.search.explain && !options.quiet)
     fmt::print("{}", explanation_text(built.search.explanations, options.explain));

@@ -40,9 +40,6 @@ const std::vector<KnownFlag> kNotHere = {
     {"--dynamicPlugins", "use --plugins"},
     {"--setPluginsToSerialize", "use --plugins; engines hold no code"},
     {"--maxAuxStreams", "one stream runs a context; use --threads"},
-    {"--layerPrecisions", "engines compute in fp32 so far"},
-    {"--layerOutputTypes", "engines compute in fp32 so far"},
-    {"--precisionConstraints", "engines compute in fp32 so far"},
     {"--errorOnTimingCacheMiss", "use --builderOptimizationLevel=0 for builds that time nothing"},
     {"--algorithms", "use --tacticSources and --maxTactics to limit the search"},
     {"--device", "engines are built for the CPU so far"},
@@ -200,6 +197,28 @@ bool parse_int8_mode(const std::string& text) {
   throw UsageError(fmt::format("--int8: '{}' is not perfOnly, the one value it may have", text));
 }
 
+// Pins to what there is leave for; those that are ignored may be to anything.
+void check_pins(const PinFlags& pins, bool int8, bool bf16) {
+  if (pins.empty()) return;
+  const auto check = [&](const std::vector<LayerSpec>& specs, const char* flag, bool is_output) {
+    for (const LayerSpec& spec : specs) {
+      for (const PinType type : spec.types) {
+        if (type == PinType::kBf16 && is_output) {
+          throw UsageError(
+              fmt::format("{}: '{}' cannot be pinned to bf16: tensors lie in bf16 where the layers around "
+                          "them multiply in it; pin these with --layerPrecisions",
+                          flag, spec.pattern));
+        }
+        if ((type == PinType::kInt8 && int8) || (type == PinType::kBf16 && bf16) || type == PinType::kFp32) continue;
+        throw UsageError(fmt::format("{}: '{}' is pinned to {}, which needs --{}{}", flag, spec.pattern, name_of(type),
+                                     name_of(type), type == PinType::kInt8 ? " and calibration" : ""));
+      }
+    }
+  };
+  check(pins.precisions, "--layerPrecisions", false);
+  check(pins.output_types, "--layerOutputTypes", true);
+}
+
 void parse_pools(const std::string& text, EngineOptions& options) {
   for (const auto& [pool, size] : parse_names(text, "--memPoolSize")) {
     if (pool == "workspace") {
@@ -217,6 +236,7 @@ void parse_pools(const std::string& text, EngineOptions& options) {
 std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
   EngineOptions options;
   std::vector<std::string> ignored_by_cli, sources;
+  std::string layer_precisions, layer_output_types, constraint;
   std::string isa = "native", pools, budget, max_drop, weight_only, int8_mode, calibrator = "auto";
   Int8Options calibration;
   CLI::App app("Builds an engine, tuned for this machine, from an ONNX model", "buildengine");
@@ -270,11 +290,21 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
       app.add_option("--calibData", calibration.calib_data,
                      "with --int8: samples, .npz (arrays by input name, first axis samples), a folder of .npy or .npz, "
                      "or a text file that lists them"),
-      app.add_option("--calib", calibration.calib, "with --int8: calibration cache, read, and written where it lacks"),
+      app.add_option(
+          "--calib", calibration.calib,
+          "with --int8: calibration cache, read, and written where it lacks; or TensorRT's, which is only read"),
       app.add_option("--calibrator", calibrator,
                      "with --int8: entropy, minmax, percentile, mse, or auto (the one that keeps outputs closest)"),
-      app.add_option("--evalData", calibration.eval_data,
-                     "with --int8: samples to measure with (else an eighth of --calibData is held out)")};
+      app.add_option(
+          "--evalData", calibration.eval_data,
+          "with --int8: samples to measure with, and whole numbers `label` to compare top-1 by (else an eighth of "
+          "--calibData is held out)")};
+  app.add_option("--layerPrecisions", layer_precisions,
+                 "pin layers to fp32, bf16 (with --bf16) or int8 (with --int8): name:fp32,other*:int8, later ones win");
+  app.add_option("--layerOutputTypes", layer_output_types,
+                 "pin what layers store for others: fp32, or int8, which quantises the layers that read it");
+  app.add_option("--precisionConstraints", constraint,
+                 "pins that cannot hold: prefer (default) warns, obey fails the build; none ignores all pins");
   app.add_option("--weightOnly", weight_only,
                  "round the weights of products and look-ups, which are computed in fp32 all the same: int8 (a scale "
                  "for each column or row), int4[:g32|g64|g128] (of products, one for each block of so many rows)");
@@ -317,6 +347,17 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
     calibration.perf_only = parse_int8_mode(int8_mode);
     options.int8 = calibration;
   }
+  if (!layer_precisions.empty()) options.pins.precisions = parse_layer_specs(layer_precisions, "--layerPrecisions");
+  if (!layer_output_types.empty()) {
+    options.pins.output_types = parse_layer_specs(layer_output_types, "--layerOutputTypes");
+  }
+  if (!constraint.empty()) {
+    if (layer_precisions.empty() && layer_output_types.empty()) {
+      throw UsageError("--precisionConstraints belongs to --layerPrecisions and --layerOutputTypes");
+    }
+    options.pins.constraint = parse_constraint(constraint);
+  }
+  check_pins(options.pins, options.int8.has_value(), options.search.bf16);
   options.search.explain = explain->count() > 0;
   if (options.dry_run) options.search.optimization_level = 0;
   if (options.save_engine.empty() && !options.check && !options.dry_run) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/buildengine/int8.h"
+#include "apps/buildengine/layer_pins.h"
 #include "apps/buildengine/profiles.h"
 #include "builder/passes/passes.h"
 #include "tactics/select.h"
@@ -22,7 +23,8 @@ struct EngineOptions {
   tactics::SearchOptions search;
   std::optional<builder::WeightRounding> weight_only;
   std::optional<Int8Options> int8;  // leave for int8
-  double max_drop = 1e-3;           // with bf16: of 1 - cosine to fp32; 1: any
+  PinFlags pins;
+  double max_drop = 1e-3;  // with bf16: of 1 - cosine to fp32; 1: any
   uint64_t arena_limit = UINT64_MAX;
   std::string export_layer_info;
   std::string explain;  // what the names of the layers explained contain; search.explain says whether any are

@@ -79,6 +79,10 @@ int run_main(int argc, char** argv) {
   check_paths(options);
   load_plugins(options.plugins);
   const pw::Engine engine(options.engine);  // verifies every byte
+  // Whatever is done with it: outputs may mean nothing (--int8=perfOnly).
+  if (const pw_engine_info info = engine.info(); *info.note != '\0' && !options.quiet) {
+    fmt::print("Precision: {}\n", info.note);
+  }
   if (options.verify && !options.quiet) fmt::print("{}: every byte checks\n", options.engine);
   if ((options.inspect || options.dump_layer_info) && !options.quiet) print_engine(engine, options.inspect, true);
   if (options.verify || options.inspect) return kExitPassed;

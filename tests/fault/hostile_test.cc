@@ -126,6 +126,7 @@ const Row kRows[] = {
     {"ProfileOfValues", PW_CORRUPT, "not one for each of its elements",
      [](PlanModel& p) { p.profiles[0].inputs[0].value_opt = {1}; }},
     {"NoThreads", PW_CORRUPT, "0 threads", [](PlanModel& p) { p.threads = 0; }},
+    {"NoteTooLong", PW_CORRUPT, "note has 4097 bytes", [](PlanModel& p) { p.note.assign(4097, 'n'); }},
     {"TooManyThreads", PW_CORRUPT, "257 threads", [](PlanModel& p) { p.threads = 257; }},
 
     // ---- Programs, storages, tensors

@@ -147,6 +147,8 @@ typedef struct pw_engine_info {
   uint64_t file_bytes;
   uint64_t weight_bytes;
   double open_ms; /* what opening took */
+  const char*
+      note; /* in which precision it computes besides its types' own, how far off that was; "": nothing to say */
 } pw_engine_info;
 PW_API int pw_engine_get_info(const pw_engine* engine, pw_engine_info* info);
 

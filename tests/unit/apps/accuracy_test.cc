@@ -56,9 +56,11 @@ class KeepAccuracyTest : public ::testing::Test {
 };
 
 TEST_F(KeepAccuracyTest, WhatIsCloseIsKept) {
-  EXPECT_EQ(multiplies_in_bf16(keep(0.1, 1e-3).plan), has_bf16_);
+  const builder::BuildResult kept = keep(0.1, 1e-3);
+  EXPECT_EQ(multiplies_in_bf16(kept.plan), has_bf16_);
   EXPECT_THAT(said_, HasSubstr("y is off by "));
   EXPECT_THAT(warned_, IsEmpty());
+  EXPECT_THAT(kept.plan.note, HasSubstr("bf16: on random inputs y is off by "));
 }
 
 // The last product alone is close enough, or more than it is.

@@ -91,6 +91,23 @@ TEST(BuildOptions, ADropIsAShareAndBelongsToBf16AndInt8) {
   }
 }
 
+TEST(BuildOptions, PinsNeedLeaveForTheirPrecision) {
+  EXPECT_TRUE(parse({}).pins.empty());
+  const EngineOptions pinned = parse({"--layerPrecisions=a:fp32,b:bf16", "--layerOutputTypes=c:fp32", "--bf16"});
+  EXPECT_EQ(pinned.pins.constraint, PinConstraint::kPrefer);
+  EXPECT_EQ(pinned.pins.precisions.size(), 2u);
+  EXPECT_EQ(pinned.pins.output_types.size(), 1u);
+  EXPECT_EQ(parse({"--layerPrecisions=a:fp32", "--precisionConstraints=obey"}).pins.constraint, PinConstraint::kObey);
+  // Ignored, so they may be anything.
+  EXPECT_TRUE(parse({"--layerPrecisions=a:int8", "--precisionConstraints=none"}).pins.empty());
+  EXPECT_THAT(refusal({"--layerPrecisions=a:bf16"}), HasSubstr("'a' is pinned to bf16, which needs --bf16"));
+  EXPECT_THAT(refusal({"--layerPrecisions=a:int8"}), HasSubstr("'a' is pinned to int8, which needs --int8"));
+  EXPECT_THAT(refusal({"--layerOutputTypes=a:bf16", "--bf16"}), HasSubstr("'a' cannot be pinned to bf16"));
+  EXPECT_THAT(refusal({"--precisionConstraints=obey"}), HasSubstr("belongs to --layerPrecisions"));
+  EXPECT_THAT(refusal({"--layerPrecisions=a:fp32", "--precisionConstraints=force"}),
+              HasSubstr("'force' is none of none, prefer, obey"));
+}
+
 TEST(BuildOptions, ContextsAtOnceShareTheCores) {
   const int cores = parse({}).search.threads;
   EXPECT_EQ(parse({}).search.contexts, 1);
@@ -120,26 +137,10 @@ TEST(BuildOptions, AnInstructionSetIsNamedAndMustBeHad) {
 }
 
 TEST(BuildOptions, FlagsThatAreNotRealYetAreRefusedByName) {
-  for (const char* flag : {"--fp16",
-                           "--fp8",
-                           "--noTF32",
-                           "--stronglyTyped",
-                           "--useDLACore=0",
-                           "--versionCompatible",
-                           "--sparsity=enable",
-                           "--buildOnly",
-                           "--layerPrecisions=x:fp16",
-                           "--layerOutputTypes=x:fp16",
-                           "--precisionConstraints=obey",
-                           "--errorOnTimingCacheMiss",
-                           "--algorithms=winograd",
-                           "--device=cuda",
-                           "--stripWeights",
-                           "--refitFromOnnx",
-                           "--exportGraph=x.svg",
-                           "--report=x.html",
-                           "--verifyReproducible",
-                           "--logFormat=json"}) {
+  for (const char* flag :
+       {"--fp16", "--fp8", "--noTF32", "--stronglyTyped", "--useDLACore=0", "--versionCompatible", "--sparsity=enable",
+        "--buildOnly", "--errorOnTimingCacheMiss", "--algorithms=winograd", "--device=cuda", "--stripWeights",
+        "--refitFromOnnx", "--exportGraph=x.svg", "--report=x.html", "--verifyReproducible", "--logFormat=json"}) {
     const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
     EXPECT_THAT(refusal({flag}), testing::StartsWith(name + " is not available: ")) << flag;
   }

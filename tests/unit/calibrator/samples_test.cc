@@ -38,6 +38,12 @@ const InputSpec kRow{"x", DType::kF32, {kAnyLength, 2}};  // one row is a sample
 const InputSpec kPair{"x", DType::kF32, {2, 1}};
 const InputSpec kMask{"mask", DType::kI64, {kAnyLength, kAnyLength}};
 
+ir::Tensor integers(std::vector<int64_t> dims, const std::vector<int64_t>& values) {
+  ir::Tensor tensor{DType::kI64, std::move(dims), ir::Bytes(values.size() * sizeof(int64_t))};
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
 class Samples : public testing::Test {
  protected:
   void write(const std::string& name, const std::string& bytes) {
@@ -208,6 +214,26 @@ TEST_F(Samples, ManyFilesAreOpenedOneByOne) {
   const std::vector<std::vector<float>> all = read("many");
   ASSERT_EQ(all.size(), static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) EXPECT_EQ(all[static_cast<size_t>(i)][0], static_cast<float>(i));
+}
+
+// Each sample then has its own, one for each of its rows.
+TEST_F(Samples, LabelsAreIntegersThatNoInputIsCalled) {
+  const ir::Tensor x = floats({2, 2}, {1, 2, 3, 4}), labels = integers({2}, {7, 5});
+  write_npz("labelled.npz", {{"x", x}, {"labels", labels}});
+  write_npz("floats.npz", {{"x", x}, {"label", floats({2}, {7, 5})}});
+  write_npz("none.npz", {{"x", x}});
+  EXPECT_EQ(SampleSource(folder_.file("none.npz"), {kRow}).find_labels(), std::nullopt);
+  EXPECT_EQ(SampleSource(folder_.file("floats.npz"), {kRow}).find_labels(), std::nullopt);
+  const std::optional<InputSpec> found = SampleSource(folder_.file("labelled.npz"), {kRow}).find_labels();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->name, "labels");
+  EXPECT_EQ(SampleSource(folder_.file("labelled.npz"), {kRow, *found}).find_labels(), std::nullopt);
+  SampleSource source(folder_.file("labelled.npz"), {kRow, *found});
+  Sample sample;
+  for (const int64_t expected : {7, 5}) {
+    ASSERT_TRUE(source.next(&sample));
+    EXPECT_EQ(sample.at("labels").data, integers({1}, {expected}).data);
+  }
 }
 
 }  // namespace

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <random>
 
+#include "calibrator/level_policy.h"
 #include "schemas/types/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace planwright::calibrator {
 namespace {
@@ -35,6 +38,32 @@ TEST(TensorRtCache, IsReadAsTensorRtWritesIt) {
   EXPECT_EQ(cache.algorithm, "EntropyCalibration2");
   EXPECT_THAT(cache.scales, ElementsAre(Pair("(Unnamed Layer* 3) [Conv]_output", 0x1.020408p-5f),
                                         Pair("input", 0x1.021428p-7f), Pair("scope/conv: relu", 1)));
+}
+
+TEST(TensorRtCache, OtherFilesAreNone) {
+  const tests::TemporaryFolder folder;
+  const auto read = [&](const std::string& text) {
+    std::ofstream(folder.file("f"), std::ios::binary) << text;
+    return read_tensorrt_cache(folder.file("f"));
+  };
+  EXPECT_EQ(read_tensorrt_cache(folder.file("absent")), std::nullopt);
+  EXPECT_EQ(read_tensorrt_cache(""), std::nullopt);
+  EXPECT_EQ(read(""), std::nullopt);
+  EXPECT_EQ(read("PWCALIB"), std::nullopt);
+  EXPECT_THAT(read("TRT-100300-MinMaxCalibration\nx: 3f800000\n").value().scales, ElementsAre(Pair("x", 1)));
+  EXPECT_THROW(read("TRT-100300-MinMaxCalibration\nx\n"), Error);
+}
+
+// By name, of both signs; what it does not name has none.
+TEST(TensorRtCache, ItsScalesAreLevels) {
+  const std::vector<ir::QuantisableLayer> layers = {{"conv1", "x", 1}, {"conv2", "y", 2}};
+  const CalibrationCache none("", nullptr);
+  LevelPolicy policy(none, layers, Calibrator::kMinMax);
+  policy.use({"1", "MinMaxCalibration", {{"x", 0.5f}, {"stranger", 2.0f}}}, layers);
+  ASSERT_TRUE(policy.levels_for(layers[0]));
+  EXPECT_EQ(policy.levels_for(layers[0])->scale, 0.5f);
+  EXPECT_EQ(policy.levels_for(layers[0])->zero, 128);
+  EXPECT_FALSE(policy.levels_for(layers[1]));
 }
 
 TEST(TensorRtCache, ComesBackToTheBit) {

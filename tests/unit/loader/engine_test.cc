@@ -61,6 +61,22 @@ TEST(Engine, TellsItsProfilesStepsAndOrigin) {
   EXPECT_EQ(info.tuned_threads, 1);
   EXPECT_EQ(info.weight_bytes, 24u);
   EXPECT_GT(info.open_ms, 0);
+  EXPECT_STREQ(info.note, "");
+}
+
+TEST(Engine, ItsNoteIsItsBuilders) {
+  tests::PlanBuilder noted = tests::matmul_relu_plan();
+  noted.plan.note = "int8: all of it";
+  const Loaded loaded(noted.plan);
+  pw_engine_info info;
+  info.struct_size = sizeof info;
+  ASSERT_EQ(pw_engine_get_info(loaded.engine(), &info), PW_OK);
+  EXPECT_STREQ(info.note, "int8: all of it");
+  // A caller that was compiled when engines had no notes.
+  info.struct_size = offsetof(pw_engine_info, note);
+  info.note = "untouched";
+  ASSERT_EQ(pw_engine_get_info(loaded.engine(), &info), PW_OK);
+  EXPECT_STREQ(info.note, "untouched");
 }
 
 TEST(Engine, TheNumbersOfStatusesAreTheLibrarys) {

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "planfmt/engine_file.h"
 #include "planfmt/header.h"
+#include "schemas/types/error.h"
 #include "tests/support/reseal.h"
 #include "tests/support/small_plan.h"
 #include "tests/support/temporary_folder.h"
@@ -83,6 +85,21 @@ TEST(Write, ThePlanComesBack) {
   EXPECT_EQ(conv.packed(), -1);
   EXPECT_EQ(program.regions()->Get(0)->steps()->Get(0)->inputs()->Get(1), -1);
   EXPECT_EQ(file.weights_bytes(), 24u);
+}
+
+TEST(Write, ANoteComesBack) {
+  const TemporaryFolder folder;
+  PlanModel model = tests::matmul_relu_plan().plan;
+  const auto note_of = [&]() -> std::optional<std::string> {
+    EngineFile file;
+    throw_if_error(write_engine(model, folder.file("engine")));
+    throw_if_error(file.open(folder.file("engine").c_str(), {}));
+    if (file.plan().note() == nullptr) return std::nullopt;
+    return file.plan().note()->str();
+  };
+  EXPECT_EQ(note_of(), std::nullopt);
+  model.note = "int8: all of it";
+  EXPECT_EQ(note_of(), model.note);
 }
 
 TEST(Write, TheSamePlanGivesTheSameBytesWherever) {
