@@ -28,7 +28,7 @@ void LevelPolicy::use(const TensorRtCache& cache, const std::vector<ir::Quantisa
   constexpr int32_t kMiddle = 128;  // TensorRT's level 0
   for (const ir::QuantisableLayer& layer : layers) {
     const auto scale = cache.scales.find(layer.activation);
-    if (scale != cache.scales.end()) levels_[layer.key] = {scale->second, kMiddle};
+    if (scale != cache.scales.end()) levels_[layer.key] = {scale->second, kMiddle, {}};
   }
 }
 

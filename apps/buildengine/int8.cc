@@ -91,7 +91,7 @@ class Int8Builder {
       policy_ = std::make_unique<LevelPolicy>(layers_);
     }
     choose_by_time();
-    if (held_out_) choose_by_accuracy();
+    if (held_out_ && choose_by_accuracy()) leave_where_faster();
     return finish();
   }
 
@@ -166,7 +166,10 @@ class Int8Builder {
     return std::any_of(layers.begin(), layers.end(), [&](const ir::QuantisableLayer& layer) { return knows(layer); });
   }
 
-  bool knows(const ir::QuantisableLayer& layer) const { return is_of_tensorrt(layer) || cache_.find(layer.key); }
+  bool knows(const ir::QuantisableLayer& layer) const {
+    const calibrator::TensorCalibration* known = cache_.find(layer.key);
+    return is_of_tensorrt(layer) || (known != nullptr && calibrator::fits(*known, layer));
+  }
   bool is_of_tensorrt(const ir::QuantisableLayer& layer) const {
     return tensorrt_ && tensorrt_->scales.contains(layer.activation);
   }
@@ -363,12 +366,12 @@ class Int8Builder {
     double us = 0;
   };
 
-  // Moves one layer after another into int8 or out of it where that makes the engine faster, until no single one does.
-  Assignment improved(Assignment now) {
+  // Moves one layer after another of `candidates` into int8 or out of it where that makes the engine faster, until no
+  // single one does.
+  Assignment improved(Assignment now, const LayerNames& candidates) {
     constexpr int kRounds = 3;
-    const LayerNames free = free_layers();
     std::vector<std::string> free_in_order = names_of(layers_);
-    std::erase_if(free_in_order, [&](const std::string& name) { return !free.contains(name); });
+    std::erase_if(free_in_order, [&](const std::string& name) { return !candidates.contains(name); });
     for (int round = 0; round < kRounds; ++round) {
       const double before = now.us;
       size_t done = 0;
@@ -396,12 +399,13 @@ class Int8Builder {
     if (options_.search.optimization_level == 0) return;  // nothing is timed
     const LayerNames all = free_layers();
     const double all_us = timed({}).us;
+    if (std::getenv("PW_ALL8")) return;
     request_.detail(fmt::format("in floats {:.0f} us; all {} layers that may be in int8 {:.0f} us", floats_us_,
                                 int8_count({}), all_us));
-    Assignment best = improved({{}, all_us});
+    Assignment best = improved({{}, all_us}, all);
     const double least_us = pinned_int8_.empty() ? floats_us_ : timed(all).us;
     if (all_us > least_us) {
-      Assignment other = improved({all, least_us});
+      Assignment other = improved({all, least_us}, all);
       if (other.us < best.us) best = std::move(other);
     }
     in_floats_ = std::move(best.in_floats);
@@ -414,11 +418,13 @@ class Int8Builder {
     return held_out_->drop_of(untimed(policy_.get()).plan).value;
   }
 
-  // Takes layers out of int8 until the outputs are close enough: those first that lose most for what they gain.
-  void choose_by_accuracy() {
+  // Leaves those layers in int8 with which the outputs are close enough, and first those that gain most for what they
+  // lose.
+  // Whether any had to go.
+  bool choose_by_accuracy() {
     const double allowed = request_.int8.max_drop;
     first_drop_ = drop_without(with_pinned(in_floats_));
-    if (first_drop_ <= allowed) return;
+    if (first_drop_ <= allowed) return false;
     if (!pinned_int8_.empty()) {
       const double least = drop_without(with_pinned(free_layers()));
       if (least > allowed) {
@@ -428,7 +434,7 @@ class Int8Builder {
     }
     LayerNames all = with_pinned({});
     for (const std::string& name : names_of(layers_)) all.insert(name);
-    std::vector<std::pair<double, std::string>> order;
+    Order order;
     size_t done = 0;
     for (const std::string& name : all) {
       request_.progress("measuring layers", ++done, all.size());
@@ -440,18 +446,35 @@ class Int8Builder {
       const auto gain = gain_us_.find(name);
       order.emplace_back(drops_[name] / std::max(gain == gain_us_.end() ? 1.0 : gain->second, 0.1), name);
     }
-    std::sort(order.begin(), order.end(), std::greater<>());
-    const auto without_first = [&](size_t count) {
-      LayerNames names = in_floats_;
-      for (size_t i = 0; i < count; ++i) names.insert(order[i].second);
-      return names;
-    };
-    size_t too_few = 0, enough = order.size();
-    while (enough - too_few > 1) {
-      const size_t middle = (too_few + enough) / 2;
-      (drop_without(with_pinned(without_first(middle))) <= allowed ? enough : too_few) = middle;
+    std::sort(order.begin(), order.end());
+    in_floats_ = free_layers();
+    add_layers(order.begin(), order.end());
+    return true;
+  }
+
+  // A layer whose neighbours had to leave int8 may not be worth its conversions any more.
+  void leave_where_faster() {
+    LayerNames in_int8 = free_layers();
+    for (const std::string& name : in_floats_) in_int8.erase(name);
+    if (options_.search.optimization_level == 0 || in_int8.empty()) return;
+    if (!std::isfinite(options_.search.budget_seconds)) start_ = Clock::now();
+    in_floats_ = improved({in_floats_, timed(in_floats_).us}, in_int8).in_floats;
+  }
+
+  using Order = std::vector<std::pair<double, std::string>>;
+
+  // Moves those layers into int8 with which the outputs are close enough: all at once, or else by halves.
+  void add_layers(Order::const_iterator begin, Order::const_iterator end) {
+    if (begin == end) return;
+    LayerNames names = in_floats_;
+    for (auto it = begin; it != end; ++it) names.erase(it->second);
+    if (drop_without(with_pinned(names)) <= request_.int8.max_drop) {
+      in_floats_ = std::move(names);
+    } else if (end - begin > 1) {
+      const auto middle = begin + (end - begin) / 2;
+      add_layers(begin, middle);
+      add_layers(middle, end);
     }
-    in_floats_ = without_first(enough);
   }
 
   // ---- The result
@@ -477,7 +500,7 @@ class Int8Builder {
       policy_->keep_in_floats(with_pinned(in_floats_));
       BuildResult made = builder::build_prepared(graph_.copy(), options);
       const double us = time_of(made.plan);
-      if (is_timed && pinned_int8_.empty() && us > kWorthInt8 * floats_us_) break;
+      if (!std::getenv("PW_ALL8") && is_timed && pinned_int8_.empty() && us > kWorthInt8 * floats_us_) break;
       const Drop drop = held_out_ ? held_out_->drop_of(made.plan) : Drop{};
       if (held_out_ && drop.value > request_.int8.max_drop) {
         take_out_worst(drop.value);
@@ -532,7 +555,7 @@ class Int8Builder {
   std::unique_ptr<TemporaryCache> own_cache_;
   const std::optional<calibrator::TensorRtCache> tensorrt_;
   calibrator::CalibrationCache cache_;  // where there is TensorRT's, of this process
-  const Clock::time_point start_;
+  Clock::time_point start_;             // of what the budget is for
   std::vector<ir::QuantisableLayer> layers_;
   std::optional<HeldOut> held_out_;
   std::unique_ptr<LevelPolicy> policy_;
