@@ -101,7 +101,8 @@ std::string refusal_of(PinType pin, const StepModel& step, const std::string& pr
     case PinType::kBf16:
       if (precision == "bf16") return "";
       return is_product(step)
-                 ? fmt::format("multiplies in {}: there is no kernel in bf16 that can run it here", precision)
+                 ? fmt::format("multiplies in {}: no kernel in bf16 can run it here, or --maxDrop does not let it",
+                               precision)
                  : fmt::format("computes in {}: only products are computed in bf16", precision);
     case PinType::kInt8:
       if (is_bytes) return "";

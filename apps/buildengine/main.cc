@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "apps/buildengine/accuracy.h"
@@ -180,8 +181,9 @@ Status try_to_open(const std::string& path, bool has_plugins) {
 }
 
 // The pins of the model's layers; their steps go into `build`. What cannot hold is known from builds that time nothing.
+// `reported`: the layers of which it is said already that their pins do not.
 LayerPins resolve_pins(const EngineOptions& options, const ir::Graph& graph, builder::BuildOptions& build,
-                       Progress& progress) {
+                       Progress& progress, std::set<std::string>* reported) {
   if (options.pins.empty()) {
     if (options.pins.constraint == PinConstraint::kNone) {
       progress.warn("--precisionConstraints=none: --layerPrecisions and --layerOutputTypes are ignored");
@@ -212,6 +214,7 @@ LayerPins resolve_pins(const EngineOptions& options, const ir::Graph& graph, bui
   for (UnheldPin& pin : pins.unheld(builder::build_prepared(prepared.copy(), untimed).plan, names)) {
     unheld.push_back(std::move(pin));
   }
+  for (const UnheldPin& pin : unheld) reported->insert(pin.layer);
   report_unheld(unheld, pins.obeys(), [&](const std::string& text) { progress.warn(text); });
   return pins;
 }
@@ -255,7 +258,8 @@ int run_main(int argc, char** argv) {
                            options.search.threads == 1 ? "" : "s", planwright::name_of(options.search.isa)));
   ir::Graph graph = builder::import_model(model, build_options.profiles);
   for (const std::string& text : graph.warnings) progress.warn(text);
-  const LayerPins pins = resolve_pins(options, graph, build_options, progress);
+  std::set<std::string> reported_pins;
+  const LayerPins pins = resolve_pins(options, graph, build_options, progress, &reported_pins);
   Int8Result made;
   if (options.int8) {
     made = build_int8(
@@ -288,7 +292,9 @@ int run_main(int argc, char** argv) {
   // The names of a model's outputs may have any length.
   built.plan.note.resize(std::min<size_t>(built.plan.note.size(), planfmt::kMaxNoteBytes));
   if (options.weight_only) report_rounding(accuracy, built);
-  report_unheld(pins.unheld(built.plan), pins.obeys(), [&](const std::string& text) { progress.warn(text); });
+  std::vector<UnheldPin> unheld = pins.unheld(built.plan);
+  std::erase_if(unheld, [&](const UnheldPin& pin) { return reported_pins.contains(pin.layer); });
+  report_unheld(unheld, pins.obeys(), [&](const std::string& text) { progress.warn(text); });
   warn_of_result(built, progress);
   check_arena(built, options);
   stop_if_interrupted();
