@@ -22,7 +22,7 @@ struct TensorCalibration {
   std::optional<Histogram> histogram;       // up to the range's limit; every calibrator's threshold can be made of it
   std::map<std::string, float> thresholds;  // by calibrator: what was decided, in place of what the histogram says
   // What each channel was divided by before all of the above, from 1/1024 to 1 (channel_factors.h); empty: nothing.
-  std::vector<float> factors;
+  std::vector<float> factors = {};
   friend bool operator==(const TensorCalibration&, const TensorCalibration&) = default;
 };
 

@@ -16,11 +16,10 @@ class HeldOut {
   // row of scores for each label, is as often largest where the label says. Throws Error(kInvalid) where it is no such.
   HeldOut(std::vector<Tensors> samples, const planfmt::PlanModel& exact, const std::string& labels = "");
   size_t count() const { return samples_.size(); }
-  // The mean over the samples, of each sample's output that is furthest off: a single one that is undecided in fp32 too
-  // says little. The output named is that of the sample that is furthest off. With labels the share of them that `plan` misses more than `exact`,
+  // Of the sample and output that are furthest off; with labels the share of them that `plan` misses more than `exact`,
   // below 0 where it misses fewer.
   Drop drop_of(const planfmt::PlanModel& plan) const;
-  // "on 8 held-out samples output 'y' is off by 0.001 on average (L2 0.045)"
+  // "on 8 held-out samples output 'y' is off by 0.001 at most (L2 0.045)"
   std::string words_for(const Drop& drop) const;
 
  private:

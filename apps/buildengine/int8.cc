@@ -399,7 +399,6 @@ class Int8Builder {
     if (options_.search.optimization_level == 0) return;  // nothing is timed
     const LayerNames all = free_layers();
     const double all_us = timed({}).us;
-    if (std::getenv("PW_ALL8")) return;
     request_.detail(fmt::format("in floats {:.0f} us; all {} layers that may be in int8 {:.0f} us", floats_us_,
                                 int8_count({}), all_us));
     Assignment best = improved({{}, all_us}, all);
@@ -500,7 +499,7 @@ class Int8Builder {
       policy_->keep_in_floats(with_pinned(in_floats_));
       BuildResult made = builder::build_prepared(graph_.copy(), options);
       const double us = time_of(made.plan);
-      if (!std::getenv("PW_ALL8") && is_timed && pinned_int8_.empty() && us > kWorthInt8 * floats_us_) break;
+      if (is_timed && pinned_int8_.empty() && us > kWorthInt8 * floats_us_) break;
       const Drop drop = held_out_ ? held_out_->drop_of(made.plan) : Drop{};
       if (held_out_ && drop.value > request_.int8.max_drop) {
         take_out_worst(drop.value);

@@ -21,14 +21,14 @@ struct QuantisableLayer {
   int64_t channels = 0;
   // The largest magnitude of those weights, of all layers that read the tensor; 0 where each channel is summed up alone
   // (depthwise). Only where activations are exposed.
-  std::vector<float> channel_weights;
+  std::vector<float> channel_weights = {};
 };
 
 // A uint8 `level` of channel c stands for (level - zero) * scale * factors[c].
 struct Levels {
   float scale = 1;  // a normal number above 0
   int32_t zero = 0;
-  std::vector<float> factors;  // of the layer's `channels`, normal numbers above 0; empty: 1
+  std::vector<float> factors = {};  // of the layer's `channels`, normal numbers above 0; empty: 1
 };
 
 class PrecisionPolicy {

@@ -25,6 +25,14 @@ int8_t byte_at(const void* context, int64_t k, int64_t column) {
   return filters.elements[(column * filters.channels + k % filters.channels) * filters.taps + k / filters.channels];
 }
 
+// Whether depthwise_s8 surely takes what is depthwise.
+bool has_depthwise_bytes(const KernelArgs& args, const ConvWindow& window) {
+  for (int i = args.core_inputs; i < args.input_count; ++i) {
+    if (args.inputs[i].dtype != DType::kF32) return false;
+  }
+  return args.inputs[0].dtype == DType::kU8 && window.x_channel == 1;
+}
+
 }  // namespace
 
 Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
@@ -35,10 +43,10 @@ Status validate_conv(const KernelArgs& args, const GemmShape& shape) {
     return error(StatusCode::kUnsupported, "the input is not channels-last, its channels are %ld elements apart",
                  window.x_channel);
   }
-  if (window.groups > 1 && window.is_depthwise() && shape.bytes == nullptr) {
+  if (window.groups > 1 && window.is_depthwise() && (shape.bytes == nullptr || has_depthwise_bytes(args, window))) {
     // Slower by two orders of magnitude, so not worth a tactic's timing.
-    return error(StatusCode::kUnsupported, "each of %ld groups has one channel, depthwise_f32 is for that",
-                 window.groups);
+    return error(StatusCode::kUnsupported, "each of %ld groups has one channel, depthwise_%s is for that",
+                 window.groups, shape.bytes == nullptr ? "f32" : "s8");
   }
   int64_t depth;
   size_t bytes;

