@@ -120,7 +120,7 @@ std::vector<calibrator::InputSpec> sample_inputs(const builder::OnnxModel& model
 }
 
 SampleSurvey survey_samples(const builder::OnnxModel& model, calibrator::SampleSource& samples, uint64_t most_held) {
-  constexpr uint64_t kShare = 8;
+  constexpr uint64_t kShare = 4;
   SampleSurvey survey;
   for (const builder::TensorDecl& input : model.inputs()) survey.shapes.inputs.push_back({input.binding, {}, {}, {}});
   most_held = std::min(most_held, samples.count() / kShare);

@@ -27,7 +27,7 @@ struct SampleSurvey {
 // The arrays that samples of a model have.
 std::vector<calibrator::InputSpec> sample_inputs(const builder::OnnxModel& model);
 
-// Reads all samples once. An eighth of them is held out, at most `most_held`, and none of fewer than eight: those of
+// Reads all samples once. A quarter of them is held out, at most `most_held`, and none of fewer than four: those of
 // the least hashes of what they hold, so that neither order nor files decide which.
 SampleSurvey survey_samples(const builder::OnnxModel& model, calibrator::SampleSource& samples, uint64_t most_held);
 

@@ -155,7 +155,7 @@ class Int8Builder {
     if (held.empty()) {
       request_.warn(
           "how far int8 is from fp32 is not measured: there are no samples to hold out; give --evalData, or "
-          "at least 8 samples with --calibData, of shapes that the engine is built for");
+          "at least 4 samples with --calibData, of shapes that the engine is built for");
     } else {
       held_out_.emplace(std::move(held), untimed(nullptr).plan, labels);
     }

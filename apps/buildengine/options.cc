@@ -297,7 +297,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                      "with --int8: entropy, minmax, percentile, mse, or auto (the one that keeps outputs closest)"),
       app.add_option(
           "--evalData", calibration.eval_data,
-          "with --int8: samples to measure with, and whole numbers `label` to compare top-1 by (else an eighth of "
+          "with --int8: samples to measure with, and whole numbers `label` to compare top-1 by (else a quarter of "
           "--calibData is held out)")};
   app.add_option("--layerPrecisions", layer_precisions,
                  "pin layers to fp32, bf16 (with --bf16) or int8 (with --int8): name:fp32,other*:int8, later ones win");

@@ -165,7 +165,7 @@ TEST(CalibrationFile, AHistogramThatManyTensorsShareIsRefused) {
     const auto thresholds = builder.CreateVector(std::vector<flatbuffers::Offset<calibration::Threshold>>());
     tensors.push_back(calibration::CreateTensor(builder, key, name, 0, 1, kBins, 0, histogram, thresholds));
   }
-  builder.Finish(calibration::CreateCache(builder, 1, builder.CreateVector(tensors)));
+  builder.Finish(calibration::CreateCache(builder, 2, builder.CreateVector(tensors)));
   std::vector<std::byte> bytes = calibration_bytes({});
   bytes.resize(kHeader);
   const auto* body = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
