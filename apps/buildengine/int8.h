@@ -21,7 +21,7 @@ struct Int8Options {
   std::string calib;       // calibration cache, read and written; empty: none
   std::string eval_data;   // samples to measure with; empty: some of calib_data, which are held out
   std::optional<calibrator::Calibrator> calibrator;  // nullopt: the one that keeps the outputs closest
-  double max_drop = 3e-3;                            // drop.h
+  double max_drop = 2e-3;                            // drop.h
   bool perf_only = false;                            // made-up levels, nothing calibrated and nothing measured
 };
 

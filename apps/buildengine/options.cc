@@ -310,7 +310,7 @@ std::optional<EngineOptions> parse_build_options(int argc, char** argv) {
                  "for each column or row), int4[:g32|g64|g128] (of products, one for each block of so many rows)");
   app.add_option("--maxDrop", max_drop,
                  "how far outputs may be from fp32's, as 1 - cosine or half the squared relative error: with --int8 on "
-                 "samples held out (0.3%), with --bf16 on random inputs (0.1%); 100%: any");
+                 "samples held out (0.2%), with --bf16 on random inputs (0.1%); 100%: any");
   app.add_flag("--check", options.check, "say whether the model is supported, or all that is not; build nothing");
   app.add_flag("--dryRun", options.dry_run, "do everything but timing and writing");
   app.add_flag("--skipInference", options.skip_inference, "do not measure the engine when it is built");

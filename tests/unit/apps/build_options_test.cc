@@ -78,7 +78,7 @@ TEST(BuildOptions, LeaveToMultiplyInBf16) {
 }
 
 TEST(BuildOptions, ADropIsAShareAndBelongsToBf16AndInt8) {
-  EXPECT_EQ(parse({"--int8=perfOnly"}).int8->max_drop, 3e-3);
+  EXPECT_EQ(parse({"--int8=perfOnly"}).int8->max_drop, 2e-3);
   EXPECT_EQ(parse({"--int8=perfOnly", "--maxDrop=0.5%"}).int8->max_drop, 0.005);
   EXPECT_EQ(parse({"--bf16"}).max_drop, 1e-3);
   EXPECT_EQ(parse({"--bf16", "--maxDrop=0.5%"}).max_drop, 0.005);
