@@ -1,10 +1,10 @@
 // calibration_dump: what a calibration cache holds.
 //
-//   calibration_dump FILE      prints a line for each tensor, of fields between tabs: its key, its name, the ends of
-//   its
-//                              range, how many values are finite and how many are not; for each calibrator the
-//                              threshold and, of uint8, the scale and the zero point that it makes; the counts of the
-//                              histogram
+//   calibration_dump FILE
+//
+// Prints a line for each tensor, of fields between tabs: its key, its name, the ends of its range, how many values are
+// finite and how many are not; for each calibrator the threshold and, of uint8, the scale and the zero point that it
+// makes; the counts of the histogram; what channels were divided by.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,9 @@ int dump(const std::string& path) {
       const Quantization levels = quantize_asymmetric(range, threshold);
       fmt::print("\t{:a}\t{:a}\t{}", threshold, levels.scale, levels.zero);
     }
-    fmt::print("\t{}\n", fmt::join(tensor.histogram->counts(), " "));
+    fmt::print("\t{}\t", fmt::join(tensor.histogram->counts(), " "));
+    for (const float factor : tensor.factors) fmt::print("{:a} ", factor);
+    fmt::print("\n");
   }
   return 0;
 }
