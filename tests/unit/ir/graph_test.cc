@@ -90,5 +90,46 @@ TEST(Graph, DefaultParamsBelongToTheirOperator) {
   }
 }
 
+// A copy is the same text, and neither sees what becomes of the other.
+TEST(Graph, ACopyIsAGraphOfItsOwn) {
+  GraphBuilder b;
+  const ValueId x = b.input("x", {4});
+  const ValueId sum = b.binary(PwOp::kAdd, "sum", x, b.weights("w", {4}));
+  b.output(b.relu("y", sum));
+  const std::string text = print(b.graph);
+  const std::vector<Tensor> inputs = {planwright::testing::random_tensor({4}, 1)};
+  const std::vector<Tensor> results = interpret(b.graph, inputs);
+
+  Graph copied = b.graph.copy();
+  EXPECT_EQ(print(copied), text);
+  EXPECT_EQ(verify(copied), "");
+  EXPECT_EQ(interpret(copied, inputs)[0].data, results[0].data);
+
+  copied.replace_uses(sum, x);
+  copied.erase_node(0);
+  copied.value(x).name = "renamed";
+  copied.output_names[0] = "other";
+  copied.add_constant("c", DType::kF32, {1}, Bytes(4));
+  EXPECT_EQ(verify(copied), "");
+  EXPECT_NE(print(copied), text);
+  EXPECT_EQ(print(b.graph), text);
+  EXPECT_EQ(verify(b.graph), "");
+  EXPECT_THAT(b.graph.users(x), ElementsAre(0));
+
+  const std::string changed = print(copied);
+  b.graph.replace_uses(sum, x);
+  b.graph.output_names[0] = "third";
+  EXPECT_EQ(print(copied), changed);
+}
+
+// Names that were given go on from where they were in both.
+TEST(Graph, NamesOfACopyStayUnique) {
+  Graph graph;
+  graph.add_value("x", DType::kF32, {});
+  Graph copied = graph.copy();
+  EXPECT_EQ(copied.add_value("x", DType::kF32, {}).name, "x#2");
+  EXPECT_EQ(graph.add_value("x", DType::kF32, {}).name, "x#2");
+}
+
 }  // namespace
 }  // namespace planwright::ir

@@ -386,5 +386,66 @@ TEST_F(BytesTest, GroupsOfFewChannels) {
   EXPECT_TRUE(multiplies(DType::kI8, 16, 2));
 }
 
+// A product by one number, of sums that were made numbers by a scale of each column, leaves no operation: scales and
+// bias have it inside.
+TEST_F(BytesTest, ANumberGoesInsideNumbers) {
+  const ValueId scales = constant("scales", {5}, {0.5f, 0.25f, 2, 1, 4});
+  const ValueId bias = constant("bias", {5}, {1, -2, 3, -4, 5});
+  output(made("y", DType::kF32, {sums(), scales, bias}, [](SsaProgram& p, const auto& in) {
+    const PwValue real = p.binary(PwOp::kMul, p.convert(in[0], PwClass::kFloat), in[1]);
+    return p.binary(PwOp::kMul, p.binary(PwOp::kAdd, real, in[2]), p.constant(0.25));
+  }));
+  ASSERT_TRUE(multiply_bytes(graph));
+  const std::vector<Tensor> inputs = {random_bytes(DType::kU8, {3, 8}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  ASSERT_TRUE(fuse_epilogues(graph));
+  EXPECT_EQ(ir::verify(graph), "");
+  EXPECT_THAT(ir::print(graph), HasSubstr("[add(mul(acc, in0), in1)]"));
+  // All are powers of two times small integers, so that nothing is rounded either way.
+  EXPECT_EQ(ir::interpret(graph, inputs)[0].data, before[0].data);
+}
+
+TEST_F(BytesTest, NumbersAreQuantisedBeforeTheyAreTransposed) {
+  const ValueId x = input("x", {2, 3, 4});
+  output(quantised("z", transpose("moved", relu("r", x), {2, 0, 1}), 0.02f, 131));
+  const std::vector<Tensor> inputs = {planwright::testing::random_tensor({2, 3, 4}, 1)};
+  const std::vector<Tensor> before = ir::interpret(graph, inputs);
+  EXPECT_THAT(after_pass(keep_bytes, graph, inputs), HasSubstr("%z: uint8[4, 2, 3] = Transpose(%r/levels)"));
+  EXPECT_EQ(ir::interpret(graph, inputs)[0].data, before[0].data);
+}
+
+class ResizedBytesTest : public BytesTest {
+ protected:
+  ValueId resized(const std::string& name, ValueId x, ResizeMode mode) {
+    ResizeParams params;
+    params.mode = mode;
+    params.scale[0] = params.scale[1] = 1;
+    params.scale[2] = params.scale[3] = 2;
+    const ir::Shape dims{1, 3, 8, 10};
+    return add(OpKind::kResize, name, {x}, params, dims);
+  }
+  const std::vector<Tensor> inputs_ = {planwright::testing::random_tensor({1, 3, 4, 5}, 1)};
+};
+
+TEST_F(ResizedBytesTest, NearestMovesLevels) {
+  output(quantised("z", resized("large", relu("r", input("x", {1, 3, 4, 5})), ResizeMode::kNearest), 0.02f, 131));
+  const std::vector<Tensor> before = ir::interpret(graph, inputs_);
+  EXPECT_THAT(after_pass(keep_bytes, graph, inputs_), HasSubstr("%z: uint8[1, 3, 8, 10] = Resize(%r/levels)"));
+  EXPECT_EQ(ir::interpret(graph, inputs_)[0].data, before[0].data);
+}
+
+// Between levels there are numbers that are none.
+TEST_F(ResizedBytesTest, OthersMakeNumbers) {
+  output(quantised("z", resized("large", relu("r", input("x", {1, 3, 4, 5})), ResizeMode::kLinear), 0.02f, 131));
+  EXPECT_EQ(after_pass(keep_bytes, graph, inputs_), "unchanged");
+}
+
+TEST_F(ResizedBytesTest, NotWhereOthersReadWhatIsMoved) {
+  const ValueId large = resized("large", relu("r", input("x", {1, 3, 4, 5})), ResizeMode::kNearest);
+  output(quantised("z", large, 0.02f, 131));
+  output(unary(PwOp::kNeg, "y", large));
+  EXPECT_EQ(after_pass(keep_bytes, graph, inputs_), "unchanged");
+}
+
 }  // namespace
 }  // namespace planwright::builder
