@@ -10,6 +10,7 @@ namespace {
 
 double drop_of(const ir::Tensor& got, const ir::Tensor& want) {
   const Distance apart = distance(got, want);
+  if (std::isnan(apart.l2)) return 1;
   const bool is_single = want.data.size() == size_of(want.dtype);  // has no direction
   const double drop = std::max(is_single ? 0.0 : 1 - apart.cosine, apart.l2 * apart.l2 / 2);
   return std::isnan(drop) ? 1 : std::min(1.0, drop);

@@ -61,6 +61,7 @@ TEST(Drop, ASingleElement) {
 TEST(Drop, NoNumberIsAllThatCanBeLost) {
   EXPECT_EQ(drop_of({1, kNan}, {1, 2}), 1);
   EXPECT_EQ(drop_of({1, kInfinity}, {1, 2}), 1);
+  EXPECT_EQ(drop_of({kNan}, {1}), 1);
 }
 
 TEST(Drop, WhatSaysNothing) {
