@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibrator/channel_factors.h"
 #include "planfmt/sealed_file.h"
 #include "schemas/calibration_generated.h"
 #include "schemas/types/checked.h"
@@ -46,7 +47,7 @@ class Reader {
     if (stored.factors() != nullptr) {
       if (!take(stored.factors()->size() * sizeof(float))) return kShared;
       tensor.factors.assign(stored.factors()->begin(), stored.factors()->end());
-      const auto is_factor = [](float x) { return x >= 1.0f / 1024 && x <= 1; };
+      const auto is_factor = [](float x) { return x >= kLeastFactor && x <= 1; };
       if (!std::all_of(tensor.factors.begin(), tensor.factors.end(), is_factor)) return "a factor that is none";
     }
     for (const calibration::Threshold* threshold : *stored.thresholds()) {

@@ -21,7 +21,7 @@ struct TensorCalibration {
   Range range;
   std::optional<Histogram> histogram;       // up to the range's limit; every calibrator's threshold can be made of it
   std::map<std::string, float> thresholds;  // by calibrator: what was decided, in place of what the histogram says
-  // What each channel was divided by before all of the above, from 1/1024 to 1 (channel_factors.h); empty: nothing.
+  // What each channel was divided by before all of the above, from kLeastFactor to 1 (channel_factors.h); empty: nothing.
   std::vector<float> factors = {};
   friend bool operator==(const TensorCalibration&, const TensorCalibration&) = default;
 };

@@ -6,9 +6,7 @@
 namespace planwright::calibrator {
 namespace {
 
-// A channel's levels are at most so much finer than those of the largest.
-constexpr float kLeastFactor = 1.0f / 1024;
-// Times 1024 still finite.
+// Divided by kLeastFactor still finite.
 constexpr float kLargestValue = 1e30f;
 
 }  // namespace

@@ -11,6 +11,9 @@
 
 namespace planwright::calibrator {
 
+// A channel's levels are at most so much finer than those of the largest, whose factor is 1.
+inline constexpr float kLeastFactor = 1.0f / 1024;
+
 // Between which ends the values of each channel lie, the same to the bit in whatever order and pieces they came.
 class ChannelRanges {
  public:
@@ -20,7 +23,7 @@ class ChannelRanges {
   // left out.
   void add(std::span<const float> values, int64_t together);
 
-  // Factors from 1/1024 to 1, by which channels are divided before they are quantised. `weights`: the largest magnitude
+  // Factors from kLeastFactor to 1, by which channels are divided before they are quantised. `weights`: the largest magnitude
   // that multiplies each, which its factor multiplies in turn; so both share the difference between channels (the
   // square root of magnitude over weight); 0: the activation bears it alone. Empty where values are too large.
   std::vector<float> factors(std::span<const float> weights) const;
